@@ -1,0 +1,20 @@
+//! The message store's domain, pure: it knows neither HTTP, nor WIT, nor SQL, nor a clock.
+//! Time and randomness are handed in.
+
+pub mod clock;
+pub mod conversation;
+pub mod error;
+pub mod ext;
+pub mod limits;
+pub mod message;
+pub mod msg_id;
+pub mod name;
+pub mod page;
+pub mod pair;
+pub mod partition;
+pub mod storage;
+pub mod upkeep;
+
+pub use error::{Error, Result};
+pub use msg_id::MsgId;
+pub use name::{ClientMsgId, ConversationId, DeviceId, Tenant, UserId};

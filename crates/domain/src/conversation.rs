@@ -1,0 +1,93 @@
+//! Conversations and their members.
+
+use crate::error::{Error, Result};
+use crate::limits::MEMBERS_PER_CALL_MAX;
+use crate::message::{Kind, Status, spelled};
+use crate::msg_id::MsgId;
+use crate::name::{ConversationId, UserId};
+
+spelled!(ConversationKind { Single = 1 "single", Group = 2 "group", System = 3 "system" });
+spelled!(
+    /// What somebody who joins later sees of what was said before.
+    History { All = 0 "all", FromJoin = 1 "from_join" }
+);
+spelled!(Role { Owner = 1 "owner", Admin = 2 "admin", Member = 3 "member" });
+
+impl Role {
+    /// Whether this role may add and remove members.
+    pub fn manages(self) -> bool {
+        matches!(self, Self::Owner | Self::Admin)
+    }
+}
+
+/// A conversation to be made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewConversation {
+    /// Made by the store when absent.
+    pub id: Option<ConversationId>,
+    pub kind: ConversationKind,
+    /// Without the creator, or with: it makes no difference.
+    pub members: Vec<UserId>,
+    pub history: History,
+}
+
+/// A change of a conversation's members.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MemberChange {
+    pub add: Vec<UserId>,
+    pub remove: Vec<UserId>,
+    pub roles: Vec<(UserId, Role)>,
+}
+
+impl MemberChange {
+    /// Checks what types alone cannot.
+    pub fn check(&self) -> Result<()> {
+        let count = self.add.len() + self.remove.len() + self.roles.len();
+        if count == 0 {
+            return Err(Error::invalid("add", "name at least one user in add, remove or roles"));
+        }
+        if count > MEMBERS_PER_CALL_MAX {
+            let reason = format!("one call may name at most {MEMBERS_PER_CALL_MAX} users");
+            return Err(Error::too_large("add", reason));
+        }
+        Ok(())
+    }
+}
+
+/// The last message of a conversation, as lists show it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LastMessage {
+    pub msg_id: MsgId,
+    pub seq: u64,
+    pub sender: UserId,
+    pub kind: Kind,
+    /// At most [`crate::limits::SUMMARY_CHARS_MAX`] characters; empty unless the status is normal.
+    pub summary: String,
+    pub create_time: u64,
+    pub status: Status,
+}
+
+/// A conversation as one of its members sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Conversation {
+    pub id: ConversationId,
+    pub kind: ConversationKind,
+    pub member_count: u64,
+    pub last: Option<LastMessage>,
+    pub head_seq: u64,
+    pub unread: u64,
+    pub read_msg_id: MsgId,
+    pub create_time: u64,
+    pub update_time: u64,
+    pub epoch: String,
+    pub muted: bool,
+}
+
+/// Part of a user's conversations, newest first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConversationList {
+    pub conversations: Vec<Conversation>,
+    /// What to pass for the next part.
+    pub cursor: String,
+    pub has_more: bool,
+}

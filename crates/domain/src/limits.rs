@@ -1,0 +1,53 @@
+//! Every limit and default of the product, each with its unit and its reason. The same constants
+//! check requests, fill the OpenAPI document and stand in the documentation.
+
+/// Largest `content` of a message, in bytes of UTF-8: the size of an origin `TEXT` column.
+pub const CONTENT_BYTES_MAX: usize = 65_536;
+/// Largest `ext` of a message, in bytes of JSON as sent: a place for marks, not for bodies.
+pub const EXT_BYTES_MAX: usize = 4_096;
+/// Deepest nesting of `ext`, in levels: what JSON parsers of client platforms take by default.
+pub const EXT_DEPTH_MAX: usize = 32;
+/// Largest request body, in bytes: a batch of 100 largest messages, escaped moderately.
+pub const REQUEST_BYTES_MAX: usize = 8 * 1024 * 1024;
+/// Longest id of a tenant, user, device or conversation, in characters (all of them ASCII).
+pub const NAME_CHARS_MAX: usize = 64;
+/// Longest `clientMsgId`, in characters: the origin's column, enough for a UUID or a ULID.
+pub const CLIENT_MSG_ID_CHARS_MAX: usize = 64;
+/// Most messages in one `send` call.
+pub const BATCH_MESSAGES_MAX: usize = 100;
+/// Most conversations in one `pull` call.
+pub const BATCH_PULLS_MAX: usize = 50;
+/// Most message ids in one `get` call.
+pub const GET_IDS_MAX: usize = 100;
+/// Most messages or conversations on a page.
+pub const PAGE_ITEMS_MAX: u32 = 100;
+/// Messages on a `pull` page and conversations on a list page when the caller names no number.
+pub const PAGE_ITEMS_DEFAULT: u32 = 20;
+/// Messages on a `sync` page when the caller names no number: a device wants to catch up.
+pub const SYNC_ITEMS_DEFAULT: u32 = 100;
+/// Bytes of content after which a page of several messages is cut short (it then says `hasMore`),
+/// so that 100 largest messages do not have to fit into one answer. One message always fits.
+pub const PAGE_CONTENT_BYTES_MAX: usize = 4 * 1024 * 1024;
+/// Most members of a conversation.
+pub const MEMBERS_MAX: usize = 100_000;
+/// Most members named in one `create` or `members` call: bounds the work of one request.
+pub const MEMBERS_PER_CALL_MAX: usize = 10_000;
+/// Longest `lastMsg.summary` and `replyTo.preview`, in characters; longer texts are cut there.
+pub const SUMMARY_CHARS_MAX: usize = 100;
+/// Longest conversation-list cursor, in characters: a decimal 64-bit number.
+pub const LIST_CURSOR_CHARS_MAX: usize = 20;
+/// Shortest HS256 secret, in bytes: RFC 7518, section 3.2, asks for the size of the hash.
+pub const HS256_SECRET_BYTES_MIN: usize = 32;
+/// Longest token, in bytes: what fits a header beside others; ours have about 250.
+pub const TOKEN_BYTES_MAX: usize = 4_096;
+/// How far a client's clock may be off when `exp` and `nbf` are checked, in seconds.
+pub const TOKEN_LEEWAY_SECONDS: u64 = 5;
+/// How long one `archive/run` may take when the caller names no bound, in milliseconds.
+pub const RUN_MS_DEFAULT: u64 = 10_000;
+/// Longest bound a caller may name for `archive/run`, in milliseconds: below the hosts' request
+/// deadline of 30 s.
+pub const RUN_MS_MAX: u64 = 25_000;
+/// Messages deleted by one statement of the expiry task: bounds how long writers wait for it.
+pub const EXPIRE_ROWS_MAX: usize = 1_000;
+/// What a client is asked to wait after a busy store refused it, in milliseconds.
+pub const RETRY_AFTER_MS: u64 = 1_000;

@@ -1,0 +1,93 @@
+//! Names given from outside: tenants, users, devices, conversations, client message ids. A value of
+//! one of these types has been checked; nothing else carries a name through the product.
+
+use crate::error::{Error, Result};
+use crate::limits::{CLIENT_MSG_ID_CHARS_MAX, NAME_CHARS_MAX};
+use std::fmt;
+
+fn check(field: &'static str, value: &str, chars_max: usize) -> Result<()> {
+    if value.is_empty() || value.len() > chars_max {
+        return Err(Error::invalid(field, format!("must have 1 to {chars_max} characters")));
+    }
+    let allowed = |b: u8| b.is_ascii_alphanumeric() || b"_.:@-".contains(&b);
+    if !value.bytes().all(allowed) {
+        return Err(Error::invalid(field, "may hold only A-Z a-z 0-9 . _ : @ -"));
+    }
+    Ok(())
+}
+
+macro_rules! name {
+    ($(#[$doc:meta])* $type:ident, $field:literal, $chars_max:expr) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $type(String);
+
+        impl $type {
+            /// Checks `value`; the error names the field of the API that carries this name.
+            pub fn parse(value: impl Into<String>) -> Result<Self> {
+                Self::parse_as($field, value)
+            }
+
+            /// As [`Self::parse`], for a name that stands in another field.
+            pub fn parse_as(field: &'static str, value: impl Into<String>) -> Result<Self> {
+                let value = value.into();
+                check(field, &value, $chars_max)?;
+                Ok(Self(value))
+            }
+
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+
+            pub fn into_string(self) -> String {
+                self.0
+            }
+        }
+
+        impl fmt::Display for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+    };
+}
+
+name!(
+    /// A business line that shares the service with others and sees nothing of them.
+    Tenant, "tenant", NAME_CHARS_MAX
+);
+name!(UserId, "userId", NAME_CHARS_MAX);
+name!(DeviceId, "deviceId", NAME_CHARS_MAX);
+name!(ConversationId, "conversationId", NAME_CHARS_MAX);
+name!(
+    /// The client's own id of a message; a retry carries the same one.
+    ClientMsgId, "clientMsgId", CLIENT_MSG_ID_CHARS_MAX
+);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_allowed_character_passes() {
+        let value = "ABCXYZabcxyz0123456789._:@-";
+        assert_eq!(UserId::parse(value).unwrap().as_str(), value);
+    }
+
+    #[test]
+    fn length_is_one_to_the_limit() {
+        assert!(Tenant::parse("").is_err());
+        assert!(Tenant::parse("a".repeat(NAME_CHARS_MAX)).is_ok());
+        assert!(Tenant::parse("a".repeat(NAME_CHARS_MAX + 1)).is_err());
+    }
+
+    #[test]
+    fn other_characters_are_refused_and_the_field_is_named() {
+        for bad in ["a b", "a/b", "é", "a\0", "'", "\"", "{", "\u{1f600}"] {
+            let Err(Error::Invalid { field, .. }) = ConversationId::parse(bad) else {
+                panic!("{bad:?} passed")
+            };
+            assert_eq!(field, "conversationId");
+        }
+    }
+}

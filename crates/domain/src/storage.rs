@@ -1,0 +1,44 @@
+//! The port between the functions and a store: what `wit/` says, in the domain's own types.
+//! What each method promises stands there.
+
+use crate::conversation::{Conversation, ConversationList, MemberChange, NewConversation};
+use crate::error::Result;
+use crate::message::{Ack, Draft, Receipt};
+use crate::msg_id::MsgId;
+use crate::name::{ConversationId, DeviceId, Tenant, UserId};
+use crate::page::{Found, Page, PageQuery, SyncPage, SyncQuery};
+use crate::upkeep::{RunReport, StoreStatus, Task};
+
+/// Who asks, as the token said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Actor {
+    pub tenant: Tenant,
+    pub user: UserId,
+    /// A service or an administrator: may do what only owners may, and write to system
+    /// conversations.
+    pub privileged: bool,
+}
+
+/// Futures of a component are not `Send`, so neither are these.
+#[allow(async_fn_in_trait)]
+pub trait Storage {
+    async fn append(&self, actor: &Actor, drafts: Vec<Draft>, ack: Ack) -> Result<Vec<Result<Receipt>>>;
+    async fn page(&self, actor: &Actor, queries: Vec<PageQuery>) -> Result<Vec<Result<Page>>>;
+    async fn get(&self, actor: &Actor, conversation: &ConversationId, ids: &[MsgId]) -> Result<Found>;
+
+    async fn create(&self, actor: &Actor, new: NewConversation) -> Result<Conversation>;
+    async fn change_members(
+        &self,
+        actor: &Actor,
+        conversation: &ConversationId,
+        change: MemberChange,
+    ) -> Result<Conversation>;
+    async fn conversation(&self, actor: &Actor, id: &ConversationId) -> Result<Conversation>;
+    async fn list(&self, actor: &Actor, cursor: &str, limit: u32) -> Result<ConversationList>;
+
+    async fn sync(&self, actor: &Actor, device: &DeviceId, query: SyncQuery) -> Result<SyncPage>;
+
+    async fn run(&self, tasks: &[Task], max_ms: u64) -> Result<RunReport>;
+    async fn status(&self, tenant: &Tenant) -> Result<StoreStatus>;
+    async fn ready(&self) -> Result<()>;
+}
