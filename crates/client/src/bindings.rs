@@ -1,0 +1,13 @@
+//! Generated from `wit/`, world `functions`.
+
+// Generated code follows rules of its own.
+#![allow(unsafe_code, unused_qualifications, clippy::all, clippy::restriction)]
+
+spin_sdk::wit_bindgen::generate!({
+    path: "../../wit",
+    world: "functions",
+    runtime_path: "::spin_sdk::wit_bindgen::rt",
+    generate_all,
+});
+
+pub use self::im::storage::{conversations, messages, positions, types, upkeep};

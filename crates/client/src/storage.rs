@@ -1,0 +1,79 @@
+//! `im_domain::storage::Storage` over the component's imports.
+
+use crate::bindings::{conversations, messages, positions, types, upkeep};
+use im_contract::each;
+use im_domain::conversation::{Conversation, ConversationList, MemberChange, NewConversation};
+use im_domain::message::{Ack, Draft, Receipt};
+use im_domain::page::{Found, Page, PageQuery, SyncPage, SyncQuery};
+use im_domain::storage::{Actor, Storage};
+use im_domain::upkeep::{RunReport, StoreStatus, Task};
+use im_domain::{ConversationId, DeviceId, Error, MsgId, Result, Tenant};
+
+im_contract::conversions!();
+
+/// The store this component was composed with.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct WitStorage;
+
+impl Storage for WitStorage {
+    async fn append(&self, actor: &Actor, drafts: Vec<Draft>, ack: Ack) -> Result<Vec<Result<Receipt>>> {
+        let answers = messages::append(actor.clone().into(), each(drafts), ack.into()).await?;
+        Ok(answers.into_iter().map(item).collect())
+    }
+
+    async fn page(&self, actor: &Actor, queries: Vec<PageQuery>) -> Result<Vec<Result<Page>>> {
+        let answers = messages::pages(actor.clone().into(), each(queries)).await?;
+        Ok(answers.into_iter().map(item).collect())
+    }
+
+    async fn get(&self, actor: &Actor, conversation: &ConversationId, ids: &[MsgId]) -> Result<Found> {
+        let ids = ids.iter().map(|id| id.number()).collect();
+        messages::get(actor.clone().into(), conversation.to_string(), ids).await?.try_into()
+    }
+
+    async fn create(&self, actor: &Actor, new: NewConversation) -> Result<Conversation> {
+        conversations::create(actor.clone().into(), new.into()).await?.try_into()
+    }
+
+    async fn change_members(
+        &self,
+        actor: &Actor,
+        conversation: &ConversationId,
+        change: MemberChange,
+    ) -> Result<Conversation> {
+        let id = conversation.to_string();
+        conversations::change_members(actor.clone().into(), id, change.into()).await?.try_into()
+    }
+
+    async fn conversation(&self, actor: &Actor, id: &ConversationId) -> Result<Conversation> {
+        conversations::get(actor.clone().into(), id.to_string()).await?.try_into()
+    }
+
+    async fn list(&self, actor: &Actor, cursor: &str, limit: u32) -> Result<ConversationList> {
+        conversations::list(actor.clone().into(), cursor.to_owned(), limit).await?.try_into()
+    }
+
+    async fn sync(&self, actor: &Actor, device: &DeviceId, query: SyncQuery) -> Result<SyncPage> {
+        positions::sync(actor.clone().into(), device.to_string(), query.into()).await?.try_into()
+    }
+
+    async fn run(&self, tasks: &[Task], max_ms: u64) -> Result<RunReport> {
+        Ok(upkeep::run(each(tasks.to_vec()), max_ms).await?.into())
+    }
+
+    async fn status(&self, tenant: &Tenant) -> Result<StoreStatus> {
+        Ok(upkeep::status(tenant.to_string()).await?.into())
+    }
+
+    async fn ready(&self) -> Result<()> {
+        Ok(upkeep::ready().await?)
+    }
+}
+
+/// One item's answer of a call for several.
+fn item<W, D>(answer: std::result::Result<W, types::Error>) -> Result<D>
+where
+    D: TryFrom<W, Error = Error>,
+{
+    D::try_from(answer?)
+}
