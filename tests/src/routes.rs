@@ -1,0 +1,63 @@
+//! The routes of the contract: those that work by now, and those that come later.
+
+use serde_json::{Value, json};
+
+pub const SEND: &str = "/api/msg/send";
+pub const PULL: &str = "/api/msg/pull";
+pub const GET: &str = "/api/msg/get";
+pub const SYNC: &str = "/api/msg/sync";
+pub const CREATE: &str = "/api/conversation/create";
+pub const MEMBERS: &str = "/api/conversation/members";
+pub const CONVERSATION: &str = "/api/conversation/get";
+pub const LIST: &str = "/api/conversation/list";
+pub const RUN: &str = "/api/archive/run";
+pub const STATUS: &str = "/api/archive/status";
+pub const HEALTH: &str = "/api/health";
+pub const READY: &str = "/api/ready";
+pub const OPENAPI: &str = "/api/openapi.json";
+
+/// Answer to POST, with a token.
+pub const POSTS: [&str; 9] = [SEND, PULL, GET, SYNC, CREATE, MEMBERS, CONVERSATION, LIST, RUN];
+/// Answer to GET, without a token.
+pub const OPEN: [&str; 3] = [HEALTH, READY, OPENAPI];
+/// Answer to POST and are about one conversation, of which the caller must be a member.
+pub const OF_A_CONVERSATION: [&str; 6] = [SEND, PULL, GET, SYNC, MEMBERS, CONVERSATION];
+
+/// Routes of later versions: unknown until they work.
+pub const LATER: [&str; 19] = [
+    "/api/msg/recall",
+    "/api/msg/edit",
+    "/api/msg/delete",
+    "/api/msg/around",
+    "/api/msg/versions",
+    "/api/conversation/update",
+    "/api/sync/global",
+    "/api/sync/digest",
+    "/api/sync/read",
+    "/api/sync/offline",
+    "/api/sync/devices",
+    "/api/push/settings",
+    "/api/push/due",
+    "/api/archive/metrics",
+    "/api/archive/verify",
+    "/api/archive/export",
+    "/api/archive/erase",
+    "/api/archive/import",
+    "/api/changes",
+];
+
+/// A body that `route` takes from a member of `conversation` with a device (from an administrator,
+/// for the routes of the archive).
+pub fn good_body(route: &str, conversation: &str) -> Value {
+    match route {
+        SEND => json!({
+            "conversationId": conversation, "clientMsgId": "good", "type": "text", "content": "good",
+        }),
+        GET => json!({"conversationId": conversation, "msgIds": ["1"]}),
+        CREATE => json!({"type": "group", "members": ["somebody"]}),
+        MEMBERS => json!({"conversationId": conversation, "add": ["somebody"]}),
+        PULL | SYNC | CONVERSATION => json!({"conversationId": conversation}),
+        LIST | RUN => json!({}),
+        _ => panic!("{route} takes no body"),
+    }
+}

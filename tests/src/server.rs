@@ -1,0 +1,157 @@
+//! The server under test.
+//!
+//! `IM_URL`: a running server; the key that signs tokens comes from `IM_KEY` (a JWK, a JWK Set or a
+//! bare secret) or from `IM_DATA/keys.json`. Otherwise the suite starts the binary `IM_BIN`, or
+//! `target/release/im` of this workspace, on a scratch data folder.
+
+use crate::keys::Key;
+use crate::process::{Process, Signal};
+use crate::raw;
+use serde_json::Value;
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+use std::time::{Duration, Instant};
+
+/// How long a server may take from its first line to its first answer: it may have to compile.
+const READY_WITHIN: Duration = Duration::from_secs(120);
+const POLL: Duration = Duration::from_millis(50);
+
+static SHARED: LazyLock<Server> =
+    LazyLock::new(|| Server::outside().unwrap_or_else(|| Server::start(Setup::default())));
+
+/// How a server of one's own is started.
+#[derive(Default)]
+pub struct Setup {
+    /// More arguments of `im up`.
+    pub args: Vec<String>,
+    /// The JWK Set to put into the data folder first; absent: the server makes its own.
+    pub keys: Option<Value>,
+}
+
+pub struct Server {
+    base: String,
+    key: Key,
+    own: Option<Own>,
+}
+
+struct Own {
+    /// Absent while the server is down.
+    process: Option<Process>,
+    data: PathBuf,
+    args: Vec<String>,
+}
+
+impl Server {
+    /// The server that the tests of this process share.
+    pub fn shared() -> &'static Self {
+        &SHARED
+    }
+
+    /// A server that a test has to itself, to stop and to break; none if the suite runs against a
+    /// server from outside.
+    pub fn own(setup: Setup) -> Option<Self> {
+        if env::var_os("IM_URL").is_some() {
+            println!("skipped: IM_URL is set, and this test needs a server it may stop");
+            return None;
+        }
+        Some(Self::start(setup))
+    }
+
+    pub fn base(&self) -> &str {
+        &self.base
+    }
+
+    pub fn key(&self) -> &Key {
+        &self.key
+    }
+
+    /// The data folder of a server of one's own.
+    pub fn data(&self) -> &Path {
+        &self.own.as_ref().expect("a server of one's own").data
+    }
+
+    /// Ends the process; its data stay.
+    pub fn stop(&mut self, signal: Signal) {
+        let own = self.own.as_mut().expect("a server of one's own");
+        own.process.take().expect("the server runs").end(signal);
+    }
+
+    /// Starts a stopped server again on the same data; its address may be another then.
+    pub fn start_again(&mut self) {
+        let own = self.own.as_mut().expect("a server of one's own");
+        assert!(own.process.is_none(), "the server runs already");
+        let process = launch(own);
+        self.base = ready_address(&process);
+        own.process = Some(process);
+    }
+
+    fn outside() -> Option<Self> {
+        let base = env::var("IM_URL").ok()?;
+        let key = match (env::var("IM_KEY"), env::var("IM_DATA")) {
+            (Ok(key), _) => Key::parse(&key),
+            (_, Ok(data)) => key_of(Path::new(&data)),
+            _ => panic!("IM_URL needs IM_KEY, or IM_DATA with a keys.json"),
+        };
+        Some(Self { base: base.trim_end_matches('/').to_owned(), key, own: None })
+    }
+
+    fn start(setup: Setup) -> Self {
+        let scratch = format!("im-tests-{}-{:016x}", std::process::id(), fastrand::u64(..));
+        let data = env::temp_dir().join(scratch);
+        fs::create_dir(&data).expect("a scratch folder can be made");
+        if let Some(keys) = &setup.keys {
+            fs::write(data.join("keys.json"), keys.to_string()).expect("the folder takes files");
+        }
+        let mut own = Own { process: None, data, args: setup.args };
+        let process = launch(&own);
+        let base = ready_address(&process);
+        let key = key_of(&own.data);
+        own.process = Some(process);
+        Self { base, key, own: Some(own) }
+    }
+}
+
+impl Drop for Own {
+    fn drop(&mut self) {
+        if self.process.take().is_none() {
+            // Nobody else will: a running process takes its folder with it.
+            let _ = fs::remove_dir_all(&self.data);
+        }
+    }
+}
+
+fn launch(own: &Own) -> Process {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let program =
+        env::var_os("IM_BIN").map_or_else(|| root.join("target/release/im"), PathBuf::from);
+    assert!(
+        program.is_file(),
+        "{} is not there: build it (cargo xtask build), or set IM_BIN or IM_URL",
+        program.display()
+    );
+    let data = own.data.display().to_string();
+    let fixed = ["up", "--listen", "127.0.0.1:0", "--data", &data, "--log", "off"];
+    let args: Vec<String> = fixed.map(str::to_owned).into_iter().chain(own.args.clone()).collect();
+    Process::start(&program, &args, &root, &own.data)
+}
+
+/// Waits until the process answers.
+fn ready_address(process: &Process) -> String {
+    let base = process.address();
+    let began = Instant::now();
+    while began.elapsed() < READY_WITHIN {
+        if raw::get(&base, "/api/health").is_ok_and(|answer| answer.status == 200) {
+            return base;
+        }
+        std::thread::sleep(POLL);
+    }
+    panic!("no healthy answer within {READY_WITHIN:?}: {:#?}", process.printed());
+}
+
+fn key_of(data: &Path) -> Key {
+    let file = data.join("keys.json");
+    let text = fs::read_to_string(&file);
+    Key::parse(&text.unwrap_or_else(|e| panic!("{}: {e}", file.display())))
+}
