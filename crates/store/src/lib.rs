@@ -1,0 +1,7 @@
+//! The storage engines. They know the domain and the small ports below them, and neither HTTP, nor
+//! WIT, nor the platform: components and native programs bring the ports.
+
+pub mod embedded;
+#[cfg(feature = "native")]
+pub mod native;
+pub mod sqlite;

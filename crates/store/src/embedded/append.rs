@@ -1,0 +1,270 @@
+//! Append: id, `seq` and idempotency in one transaction.
+
+use super::{Embedded, conversation, transaction};
+use crate::params;
+use crate::sqlite::{Row, SqlError, Sqlite};
+use im_domain::clock::Clock;
+use im_domain::conversation::ConversationKind;
+use im_domain::message::{Ack, Draft, FINGERPRINT_BYTES, Receipt, Target};
+use im_domain::partition::partition_of;
+use im_domain::storage::Actor;
+use im_domain::{ConversationId, Error, MsgId, Result, Tenant};
+use std::collections::BTreeMap;
+
+pub(super) fn append<P: Sqlite>(
+    store: &Embedded<P>,
+    actor: &Actor,
+    drafts: Vec<Draft>,
+    ack: Ack,
+) -> Result<Vec<Result<Receipt>>> {
+    let work = || {
+        let mut batch = Batch { store, actor, ack, heads: BTreeMap::new(), clocks: BTreeMap::new() };
+        let receipts = batch.append_all(drafts)?;
+        batch.flush()?;
+        Ok(receipts)
+    };
+    match ack {
+        Ack::Accepted => transaction::write(store, work),
+        Ack::Persisted => transaction::write_flushed(store, work),
+    }
+}
+
+/// One call's appends. Heads and clocks are read once and written once, however many messages of a
+/// conversation the call brings.
+struct Batch<'a, P> {
+    store: &'a Embedded<P>,
+    actor: &'a Actor,
+    ack: Ack,
+    heads: BTreeMap<i64, Head>,
+    clocks: BTreeMap<u8, Clock>,
+}
+
+/// The head of a conversation, as it will stand when the call is done.
+struct Head {
+    msg_id: MsgId,
+    seq: u64,
+    countable: u64,
+    /// Countable messages this call adds, by sender.
+    own: BTreeMap<String, u64>,
+}
+
+/// What the database knows of a draft before it is stored.
+struct State {
+    cid: i64,
+    kind: ConversationKind,
+    head: Head,
+    epoch: String,
+    is_member: bool,
+    clock: Clock,
+    /// Id, `seq` and fingerprint of the message stored under the same clientMsgId.
+    earlier: Option<(MsgId, u64, Vec<u8>)>,
+    quoted_exists: bool,
+}
+
+impl<P: Sqlite> Batch<'_, P> {
+    fn append_all(&mut self, drafts: Vec<Draft>) -> Result<Vec<Result<Receipt>>> {
+        let mut receipts = Vec::with_capacity(drafts.len());
+        for draft in drafts {
+            match self.append_one(draft) {
+                Err(error) if error.is_systemic() => return Err(error),
+                receipt => receipts.push(receipt),
+            }
+        }
+        Ok(receipts)
+    }
+
+    fn append_one(&mut self, draft: Draft) -> Result<Receipt> {
+        draft.check()?;
+        let conversation = self.resolve(&draft)?;
+        let partition = partition_of(&self.actor.tenant, &conversation);
+        let state = self.state(&draft, &conversation, partition)?;
+        self.may_write(&state)?;
+        let fingerprint = draft.fingerprint();
+        if let Some((msg_id, seq, stored)) = state.earlier {
+            if stored != fingerprint {
+                return Err(Error::conflict("clientMsgId", "was used before for another message"));
+            }
+            return Ok(self.receipt(conversation, msg_id, seq, state.epoch, true));
+        }
+        if draft.reply_to.is_some() && !state.quoted_exists {
+            return Err(Error::MessageNotFound { field: "replyTo.msgId".into() });
+        }
+        let epoch = state.epoch.clone();
+        let (msg_id, seq) = self.insert(draft, state, partition, &fingerprint)?;
+        Ok(self.receipt(conversation, msg_id, seq, epoch, false))
+    }
+
+    /// The conversation a draft goes to; a pair's chat is made on first use.
+    fn resolve(&self, draft: &Draft) -> Result<ConversationId> {
+        match &draft.target {
+            Target::Conversation(id) => Ok(id.clone()),
+            Target::Peer(peer) => {
+                conversation::pair(self.store, &self.actor.tenant, &draft.sender, peer)
+            }
+        }
+    }
+
+    fn may_write(&self, state: &State) -> Result<()> {
+        if !state.is_member {
+            return Err(Error::NotMember);
+        }
+        if state.kind == ConversationKind::System && !self.actor.privileged {
+            return Err(Error::forbidden("only services write to system conversations"));
+        }
+        Ok(())
+    }
+
+    fn receipt(
+        &self,
+        conversation: ConversationId,
+        msg_id: MsgId,
+        seq: u64,
+        epoch: String,
+        duplicate: bool,
+    ) -> Receipt {
+        let create_time = msg_id.time_ms();
+        Receipt { msg_id, seq, conversation, create_time, epoch, duplicate, ack: self.ack }
+    }
+
+    fn state(&self, draft: &Draft, conversation: &ConversationId, partition: u8) -> Result<State> {
+        const STATEMENT: &str = "
+            SELECT c.cid, c.kind, c.head_msg_id, c.head_seq, c.head_countable, s.epoch,
+                m.user IS NOT NULL, coalesce(k.ms, 0), coalesce(k.counter, 0),
+                e.msg_id, e.seq, e.fingerprint, q.msg_id IS NOT NULL
+            FROM conversation c JOIN store s ON s.id = 1
+            LEFT JOIN member m ON m.cid = c.cid AND m.user = ?3
+            LEFT JOIN partition_clock k ON k.partition = ?4
+            LEFT JOIN message e ON e.cid = c.cid AND e.sender = ?3 AND e.client_msg_id = ?5
+            LEFT JOIN message q ON q.cid = c.cid AND q.msg_id = ?6
+            WHERE c.tenant = ?1 AND c.name = ?2";
+        let parameters = params![
+            self.actor.tenant.as_str(),
+            conversation.as_str(),
+            draft.sender.as_str(),
+            i64::from(partition),
+            draft.client_msg_id.as_str(),
+            draft.reply_to,
+        ];
+        let mut rows = self.store.db.execute(STATEMENT, parameters)?;
+        let row = rows.first_mut().ok_or(Error::ConversationNotFound)?;
+        Ok(State::read(row)?)
+    }
+
+    fn insert(
+        &mut self,
+        draft: Draft,
+        state: State,
+        partition: u8,
+        fingerprint: &[u8; FINGERPRINT_BYTES],
+    ) -> Result<(MsgId, u64)> {
+        let clock = self.clocks.entry(partition).or_insert(state.clock);
+        let head = self.heads.entry(state.cid).or_insert(state.head);
+        let msg_id = clock.tick(self.store.now_ms(), partition);
+        head.advance(msg_id, &draft);
+        let parameters = params![
+            state.cid,
+            msg_id,
+            head.seq,
+            head.countable,
+            draft.sender.as_str(),
+            draft.client_msg_id.as_str(),
+            fingerprint.as_slice(),
+            draft.kind.number(),
+            crate::sqlite::Value::Blob(draft.content.into_bytes()),
+            draft.reply_to,
+            draft.ext.map(im_domain::ext::Ext::into_string),
+        ];
+        const STATEMENT: &str = "
+            INSERT INTO message (cid, msg_id, seq, countable, sender, client_msg_id, fingerprint, kind,
+                content, reply_to, ext)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
+        self.store.db.execute(STATEMENT, parameters)?;
+        Ok((msg_id, head.seq))
+    }
+
+    /// Writes heads, senders' own counts and clocks.
+    fn flush(&self) -> Result<(), SqlError> {
+        const HEAD: &str = "
+            UPDATE conversation SET head_msg_id = ?2, head_seq = ?3, head_countable = ?4, sort_id = ?2,
+                update_time = ?5
+            WHERE cid = ?1";
+        const OWN: &str = "UPDATE member SET own = own + ?3 WHERE cid = ?1 AND user = ?2";
+        for (cid, head) in &self.heads {
+            let time = head.msg_id.time_ms();
+            self.store.db.execute(HEAD, params![*cid, head.msg_id, head.seq, head.countable, time])?;
+            for (sender, count) in &head.own {
+                self.store.db.execute(OWN, params![*cid, sender.as_str(), *count])?;
+            }
+        }
+        for (partition, clock) in &self.clocks {
+            save_clock(self.store, *partition, *clock)?;
+        }
+        Ok(())
+    }
+}
+
+impl State {
+    fn read(row: &mut Row) -> Result<Self, SqlError> {
+        Ok(Self {
+            cid: row.int()?,
+            kind: super::messages::number(row, ConversationKind::from_number)?,
+            head: Head {
+                msg_id: row.msg_id()?,
+                seq: row.count()?,
+                countable: row.count()?,
+                own: BTreeMap::new(),
+            },
+            epoch: row.text()?,
+            is_member: row.flag()?,
+            clock: read_clock(row)?,
+            earlier: earlier(row)?,
+            quoted_exists: row.flag()?,
+        })
+    }
+}
+
+impl Head {
+    fn advance(&mut self, msg_id: MsgId, draft: &Draft) {
+        self.msg_id = msg_id;
+        self.seq += 1;
+        if !draft.silent {
+            self.countable += 1;
+            *self.own.entry(draft.sender.as_str().to_owned()).or_default() += 1;
+        }
+    }
+}
+
+fn earlier(row: &mut Row) -> Result<Option<(MsgId, u64, Vec<u8>)>, SqlError> {
+    let msg_id = row.opt_msg_id()?;
+    let seq = row.opt_int()?.and_then(|seq| u64::try_from(seq).ok());
+    let fingerprint = row.opt_blob()?;
+    Ok(msg_id.zip(seq).zip(fingerprint).map(|((msg_id, seq), fingerprint)| (msg_id, seq, fingerprint)))
+}
+
+fn read_clock(row: &mut Row) -> Result<Clock, SqlError> {
+    Ok(Clock { ms: row.count()?, counter: u16::try_from(row.int()?).unwrap_or(u16::MAX) })
+}
+
+fn save_clock<P: Sqlite>(store: &Embedded<P>, partition: u8, clock: Clock) -> Result<(), SqlError> {
+    const STATEMENT: &str = "
+        INSERT INTO partition_clock (partition, ms, counter) VALUES (?1, ?2, ?3)
+        ON CONFLICT (partition) DO UPDATE SET ms = ?2, counter = ?3";
+    let parameters = params![i64::from(partition), clock.ms, i64::from(clock.counter)];
+    store.db.execute(STATEMENT, parameters).map(|_| ())
+}
+
+/// An id for something other than a message, within the transaction that is open: it takes part in
+/// the order of ids.
+pub(super) fn next_id<P: Sqlite>(
+    store: &Embedded<P>,
+    tenant: &Tenant,
+    conversation: &ConversationId,
+) -> Result<MsgId> {
+    let partition = partition_of(tenant, conversation);
+    let statement = "SELECT ms, counter FROM partition_clock WHERE partition = ?1";
+    let mut rows = store.db.execute(statement, params![i64::from(partition)])?;
+    let mut clock = rows.first_mut().map_or(Ok(Clock::default()), read_clock)?;
+    let id = clock.tick(store.now_ms(), partition);
+    save_clock(store, partition, clock)?;
+    Ok(id)
+}

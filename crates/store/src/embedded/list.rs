@@ -1,0 +1,163 @@
+//! Conversations as their members see them: one by one, and as a list, newest first.
+
+use super::Embedded;
+use super::messages::{SUMMARY_BYTES, number, summary};
+use crate::params;
+use crate::sqlite::{Row, SqlError, Sqlite};
+use im_domain::conversation::{Conversation, ConversationKind, ConversationList, LastMessage};
+use im_domain::limits::LIST_CURSOR_CHARS_MAX;
+use im_domain::message::{Kind, Status};
+use im_domain::storage::Actor;
+use im_domain::{ConversationId, Error, MsgId, Result, UserId};
+
+/// Columns of a conversation `c`, seen by its member `m` (perhaps none), with its last message `x`.
+const COLUMNS: &str = "
+    c.sort_id, m.user IS NOT NULL, c.name, c.kind, c.member_count, c.head_seq,
+    CASE WHEN m.user IS NULL THEN 0
+        ELSE max(0, c.head_countable - m.read_countable - (m.own - m.read_own)) END,
+    coalesce(m.read_msg_id, 0), c.create_time, c.update_time, s.epoch, coalesce(m.muted, 0),
+    x.msg_id, x.seq, x.sender, x.kind, x.status, iif(x.status = 0, substr(x.content, 1, ?3), x'')";
+
+/// Joins the store and the last message that the member may see. ?4: the newest id that has expired.
+const JOINS: &str = "
+    JOIN store s ON s.id = 1
+    LEFT JOIN message x ON x.cid = c.cid AND x.msg_id = c.head_msg_id AND x.msg_id > ?4
+        AND (c.history = 0 OR m.user IS NULL OR x.msg_id > m.floor)";
+
+/// One conversation for one of its members.
+pub(super) fn one<P: Sqlite>(store: &Embedded<P>, actor: &Actor, id: &ConversationId) -> Result<Conversation> {
+    match find(store, actor, id)? {
+        (conversation, true) => Ok(conversation),
+        (_, false) => Err(Error::NotMember),
+    }
+}
+
+/// As [`one`], also for a privileged actor who is not a member.
+pub(super) fn one_for<P: Sqlite>(
+    store: &Embedded<P>,
+    actor: &Actor,
+    id: &ConversationId,
+) -> Result<Conversation> {
+    let (mut conversation, is_member) = find(store, actor, id)?;
+    if !is_member && !actor.privileged {
+        return Err(Error::NotMember);
+    }
+    if !is_member {
+        conversation.last = None;
+    }
+    Ok(conversation)
+}
+
+/// As [`one`], also for an actor who has just left: without anything that was said.
+pub(super) fn one_for_former<P: Sqlite>(
+    store: &Embedded<P>,
+    actor: &Actor,
+    id: &ConversationId,
+) -> Result<Conversation> {
+    let (mut conversation, is_member) = find(store, actor, id)?;
+    if !is_member {
+        conversation.last = None;
+    }
+    Ok(conversation)
+}
+
+fn find<P: Sqlite>(store: &Embedded<P>, actor: &Actor, id: &ConversationId) -> Result<(Conversation, bool)> {
+    let statement = format!(
+        "SELECT {COLUMNS} FROM conversation c LEFT JOIN member m ON m.cid = c.cid AND m.user = ?2 {JOINS}
+        WHERE c.tenant = ?1 AND c.name = ?5"
+    );
+    let parameters = params![
+        actor.tenant.as_str(),
+        actor.user.as_str(),
+        SUMMARY_BYTES as u64,
+        store.expired_up_to(),
+        id.as_str(),
+    ];
+    let mut rows = store.db.execute(&statement, parameters)?;
+    let row = rows.first_mut().ok_or(Error::ConversationNotFound)?;
+    let (_, is_member, conversation) = read(row)?;
+    Ok((conversation, is_member))
+}
+
+/// The user's conversations. The place in the list is that of the newest message, so a cursor is
+/// the id where the last part ended: what moves to the top meanwhile is above it.
+pub(super) fn list<P: Sqlite>(
+    store: &Embedded<P>,
+    actor: &Actor,
+    cursor: &str,
+    limit: u32,
+) -> Result<ConversationList> {
+    let statement = format!(
+        "SELECT {COLUMNS} FROM (
+            SELECT c.cid FROM member m JOIN conversation c ON c.cid = m.cid
+            WHERE m.tenant = ?1 AND m.user = ?2 AND c.sort_id < ?5
+            ORDER BY c.sort_id DESC LIMIT ?6) f
+        JOIN conversation c ON c.cid = f.cid JOIN member m ON m.cid = c.cid AND m.user = ?2 {JOINS}
+        ORDER BY c.sort_id DESC"
+    );
+    let parameters = params![
+        actor.tenant.as_str(),
+        actor.user.as_str(),
+        SUMMARY_BYTES as u64,
+        store.expired_up_to(),
+        parse_cursor(cursor)?,
+        i64::from(limit) + 1,
+    ];
+    let mut rows = store.db.execute(&statement, parameters)?;
+    let has_more = rows.len() > limit as usize;
+    rows.truncate(limit as usize);
+    let mut answer = ConversationList { conversations: Vec::new(), cursor: cursor.to_owned(), has_more };
+    for mut row in rows {
+        let (place, _, conversation) = read(&mut row)?;
+        answer.cursor = place.to_string();
+        answer.conversations.push(conversation);
+    }
+    Ok(answer)
+}
+
+fn parse_cursor(cursor: &str) -> Result<MsgId> {
+    if cursor.is_empty() {
+        return Ok(MsgId::MAX);
+    }
+    Some(cursor)
+        .filter(|cursor| cursor.len() <= LIST_CURSOR_CHARS_MAX)
+        .and_then(|cursor| cursor.parse().ok())
+        .and_then(MsgId::new)
+        .ok_or_else(|| Error::invalid("cursor", "must be empty or a cursor from an earlier answer"))
+}
+
+fn read(row: &mut Row) -> Result<(MsgId, bool, Conversation)> {
+    let place = row.msg_id()?;
+    let is_member = row.flag()?;
+    let conversation = Conversation {
+        id: ConversationId::parse(row.text()?)?,
+        kind: number(row, ConversationKind::from_number)?,
+        member_count: row.count()?,
+        head_seq: row.count()?,
+        unread: row.count()?,
+        read_msg_id: row.msg_id()?,
+        create_time: row.count()?,
+        update_time: row.count()?,
+        epoch: row.text()?,
+        muted: row.flag()?,
+        last: last(row)?,
+    };
+    Ok((place, is_member, conversation))
+}
+
+fn last(row: &mut Row) -> Result<Option<LastMessage>> {
+    let Some(msg_id) = row.opt_msg_id()? else { return Ok(None) };
+    Ok(Some(LastMessage {
+        msg_id,
+        seq: row.count()?,
+        sender: UserId::parse(row.text()?)?,
+        kind: number(row, Kind::from_number)?,
+        status: number(row, Status::from_number)?,
+        summary: bytes(row).map(|bytes| summary(&bytes))?,
+        create_time: msg_id.time_ms(),
+    }))
+}
+
+fn bytes(row: &mut Row) -> Result<Vec<u8>, SqlError> {
+    Ok(row.opt_blob()?.unwrap_or_default())
+}

@@ -1,0 +1,144 @@
+//! The embedded engine: a whole store on one SQLite database.
+//!
+//! The same rules as the big engine: ids and `seq` are made at the moment of append, in append
+//! order; a retry is known by (tenant, conversation, sender, clientMsgId). Every write is one
+//! transaction that begins IMMEDIATE, so writers never meet halfway; reads are one statement, which
+//! sees one state of the database.
+//!
+//! Durability: WAL with `synchronous = NORMAL`. A commit survives the death of every process of the
+//! product (`accepted`); it reaches the disk at the next flush. `persisted` commits with
+//! `synchronous = FULL`, which flushes it and everything before it.
+
+mod access;
+mod append;
+mod conversation;
+mod expire;
+mod list;
+mod members;
+mod messages;
+mod migrate;
+mod pages;
+mod positions;
+mod transaction;
+mod upkeep;
+
+use crate::sqlite::{SqlError, Sqlite};
+use im_domain::conversation::{Conversation, ConversationList, MemberChange, NewConversation};
+use im_domain::message::{Ack, Draft, Receipt};
+use im_domain::page::{Found, Page, PageQuery, SyncPage, SyncQuery};
+use im_domain::storage::{Actor, Storage};
+use im_domain::upkeep::{RunReport, StoreStatus, Task};
+use im_domain::{ConversationId, DeviceId, MsgId, Result, Tenant};
+
+/// How long a statement waits for another writer, in milliseconds. Past it the call answers
+/// "overloaded".
+pub const BUSY_TIMEOUT_MS: u32 = 5_000;
+/// Page cache of one connection, in KiB (SQLite takes it as a negative number).
+pub const CACHE_KIB: u32 = 8_192;
+
+/// What an engine takes from its surroundings.
+pub struct Environment {
+    /// Milliseconds since 1970.
+    pub now_ms: Box<dyn Fn() -> u64>,
+    /// 128 random bits; they name epochs and conversations.
+    pub random: Box<dyn Fn() -> u128>,
+    /// How long messages are kept, in milliseconds; 0: for ever.
+    pub retention_ms: u64,
+}
+
+/// A store on one SQLite connection.
+pub struct Embedded<P> {
+    db: P,
+    environment: Environment,
+}
+
+impl<P: Sqlite> Embedded<P> {
+    /// Sets the connection up and brings the schema to this version.
+    pub fn open(db: P, environment: Environment) -> Result<Self> {
+        let pragmas = [
+            format!("PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}"),
+            "PRAGMA journal_mode = WAL".to_owned(),
+            "PRAGMA synchronous = NORMAL".to_owned(),
+            format!("PRAGMA cache_size = -{CACHE_KIB}"),
+        ];
+        for pragma in &pragmas {
+            db.execute(pragma, Vec::new())?;
+        }
+        let store = Self { db, environment };
+        migrate::migrate(&store)?;
+        Ok(store)
+    }
+
+    fn now_ms(&self) -> u64 {
+        (self.environment.now_ms)()
+    }
+
+    fn random_name(&self) -> String {
+        format!("{:032x}", (self.environment.random)())
+    }
+
+    /// Messages up to this id have expired.
+    fn expired_up_to(&self) -> MsgId {
+        if self.environment.retention_ms == 0 {
+            return MsgId::NONE;
+        }
+        let oldest_kept = self.now_ms().saturating_sub(self.environment.retention_ms);
+        let first_kept = MsgId::floor_of(oldest_kept).number();
+        MsgId::new(first_kept.saturating_sub(1)).unwrap_or_default()
+    }
+
+    fn run_statement(&self, statement: &str) -> Result<(), SqlError> {
+        self.db.execute(statement, Vec::new()).map(|_| ())
+    }
+}
+
+impl<P: Sqlite> Storage for Embedded<P> {
+    async fn append(&self, actor: &Actor, drafts: Vec<Draft>, ack: Ack) -> Result<Vec<Result<Receipt>>> {
+        append::append(self, actor, drafts, ack)
+    }
+
+    async fn page(&self, actor: &Actor, queries: Vec<PageQuery>) -> Result<Vec<Result<Page>>> {
+        pages::pages(self, actor, queries)
+    }
+
+    async fn get(&self, actor: &Actor, conversation: &ConversationId, ids: &[MsgId]) -> Result<Found> {
+        messages::get(self, actor, conversation, ids)
+    }
+
+    async fn create(&self, actor: &Actor, new: NewConversation) -> Result<Conversation> {
+        conversation::create(self, actor, new)
+    }
+
+    async fn change_members(
+        &self,
+        actor: &Actor,
+        conversation: &ConversationId,
+        change: MemberChange,
+    ) -> Result<Conversation> {
+        members::change(self, actor, conversation, &change)
+    }
+
+    async fn conversation(&self, actor: &Actor, id: &ConversationId) -> Result<Conversation> {
+        list::one(self, actor, id)
+    }
+
+    async fn list(&self, actor: &Actor, cursor: &str, limit: u32) -> Result<ConversationList> {
+        list::list(self, actor, cursor, limit)
+    }
+
+    async fn sync(&self, actor: &Actor, device: &DeviceId, query: SyncQuery) -> Result<SyncPage> {
+        positions::sync(self, actor, device, &query)
+    }
+
+    async fn run(&self, tasks: &[Task], max_ms: u64) -> Result<RunReport> {
+        upkeep::run(self, tasks, max_ms)
+    }
+
+    async fn status(&self, tenant: &Tenant) -> Result<StoreStatus> {
+        upkeep::status(self, tenant)
+    }
+
+    async fn ready(&self) -> Result<()> {
+        Ok(self.run_statement("SELECT epoch FROM store WHERE id = 1")?)
+    }
+}

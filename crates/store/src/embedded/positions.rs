@@ -1,0 +1,156 @@
+//! Devices follow a conversation.
+
+use super::pages::{Range, cut};
+use super::{Embedded, access};
+use crate::params;
+use crate::sqlite::Sqlite;
+use im_domain::message::Message;
+use im_domain::page::{Direction, Page, Reset, ResetReason, SyncPage, SyncQuery};
+use im_domain::storage::Actor;
+use im_domain::{DeviceId, MsgId, Result};
+
+pub(super) fn sync<P: Sqlite>(
+    store: &Embedded<P>,
+    actor: &Actor,
+    device: &DeviceId,
+    query: &SyncQuery,
+) -> Result<SyncPage> {
+    let place = Place::find(store, actor, device, query)?;
+    if let Some(reason) = place.lost(query) {
+        return place.restart(query, reason);
+    }
+    let range = Range {
+        above: place.start,
+        below: None,
+        direction: Direction::Down,
+        kinds: Vec::new(),
+        limit: query.limit,
+    };
+    let (head, mut messages) = range.read(store, actor, &query.conversation)?;
+    let has_more = cut(&mut messages, query.limit);
+    let cursor = messages.last().map_or(place.start, |message| message.msg_id);
+    let reached = if query.auto_advance { cursor } else { query.last_msg_id.unwrap_or_default() };
+    let position = place.advance(store, actor, device, reached)?;
+    let page = Page {
+        conversation: query.conversation.clone(),
+        reset: place.gap(&messages),
+        messages,
+        has_more,
+        cursor,
+        epoch: head.epoch,
+        head_seq: head.head_seq,
+    };
+    Ok(SyncPage { page, position })
+}
+
+/// Where a device stands before the call.
+struct Place {
+    head: access::Head,
+    position: MsgId,
+    /// Where it wants to read on.
+    start: MsgId,
+    /// `seq` of the newest message up to `start`; none when `start` is 0 or nothing is known.
+    start_seq: Option<u64>,
+    /// Oldest message the user may see.
+    oldest: MsgId,
+}
+
+impl Place {
+    fn find<P: Sqlite>(
+        store: &Embedded<P>,
+        actor: &Actor,
+        device: &DeviceId,
+        query: &SyncQuery,
+    ) -> Result<Self> {
+        let statement = format!(
+            "WITH {}, place AS MATERIALIZED (
+                SELECT coalesce(p.msg_id, 0) AS msg_id, coalesce(p.seq, 0) AS seq
+                FROM head h LEFT JOIN position p ON p.cid = h.cid AND p.user = ?3 AND p.device = ?5)
+            SELECT cid, head_msg_id, head_seq, epoch, is_member, floor,
+                place.msg_id, place.seq, coalesce(?6, place.msg_id),
+                (SELECT seq FROM message WHERE cid = head.cid AND msg_id <= coalesce(?6, place.msg_id)
+                    ORDER BY msg_id DESC LIMIT 1),
+                coalesce((SELECT min(msg_id) FROM message WHERE cid = head.cid AND msg_id > floor), 0)
+            FROM head, place",
+            access::HEAD
+        );
+        let parameters = params![
+            actor.tenant.as_str(),
+            query.conversation.as_str(),
+            actor.user.as_str(),
+            store.expired_up_to(),
+            device.as_str(),
+            query.last_msg_id,
+        ];
+        let mut rows = store.db.execute(&statement, parameters)?;
+        let mut row = rows.pop();
+        let head = access::Head::take(row.as_mut())?;
+        let mut row = row.ok_or(im_domain::Error::ConversationNotFound)?;
+        let position = row.msg_id()?;
+        let position_seq = row.count()?;
+        let start = row.msg_id()?;
+        let found = row.opt_int()?.and_then(|seq| u64::try_from(seq).ok());
+        let known = (start == position && position_seq > 0).then_some(position_seq);
+        let oldest = row.msg_id()?;
+        Ok(Self { head, position, start, start_seq: found.or(known), oldest })
+    }
+
+    /// Why the device cannot go on from where it stands.
+    fn lost(&self, query: &SyncQuery) -> Option<ResetReason> {
+        if query.epoch.as_ref().is_some_and(|epoch| *epoch != self.head.epoch) {
+            return Some(ResetReason::EpochChanged);
+        }
+        (self.start > self.head.head_msg_id && !self.start.is_none()).then_some(ResetReason::PositionAhead)
+    }
+
+    /// No messages and no move: the device has to decide to start again.
+    fn restart(self, query: &SyncQuery, reason: ResetReason) -> Result<SyncPage> {
+        let page = Page {
+            conversation: query.conversation.clone(),
+            messages: Vec::new(),
+            has_more: false,
+            cursor: self.start,
+            epoch: self.head.epoch,
+            head_seq: self.head.head_seq,
+            reset: Some(Reset { reason, oldest: self.oldest }),
+        };
+        Ok(SyncPage { page, position: self.position })
+    }
+
+    /// Whether messages after the device's place have expired before it read them: the next one it
+    /// is given does not follow the last one it has.
+    fn gap(&self, messages: &[Message]) -> Option<Reset> {
+        if self.start.is_none() || self.start >= self.head.floor {
+            return None;
+        }
+        let next = messages.first().map_or(self.head.head_seq + 1, |message| message.seq);
+        let follows = self.start_seq.is_some_and(|seq| seq + 1 == next);
+        let reset = Reset { reason: ResetReason::Expired, oldest: self.oldest };
+        (!follows).then_some(reset)
+    }
+
+    /// Moves the position up to `reached`; never back, whatever else moves it meanwhile.
+    fn advance<P: Sqlite>(
+        &self,
+        store: &Embedded<P>,
+        actor: &Actor,
+        device: &DeviceId,
+        reached: MsgId,
+    ) -> Result<MsgId> {
+        const STATEMENT: &str = "
+            INSERT INTO position (cid, user, device, msg_id, seq, update_time)
+            SELECT ?1, ?2, ?3, ?4, coalesce((SELECT seq FROM message WHERE cid = ?1 AND msg_id <= ?4
+                ORDER BY msg_id DESC LIMIT 1), 0), ?5
+            WHERE true ON CONFLICT (cid, user, device) DO UPDATE SET
+                seq = iif(excluded.msg_id > msg_id, excluded.seq, seq),
+                msg_id = max(msg_id, excluded.msg_id), update_time = excluded.update_time
+            RETURNING msg_id";
+        if reached <= self.position {
+            return Ok(self.position);
+        }
+        let parameters =
+            params![self.head.cid, actor.user.as_str(), device.as_str(), reached, store.now_ms()];
+        let mut rows = store.db.execute(STATEMENT, parameters)?;
+        Ok(rows.first_mut().map_or(Ok(reached), |row| row.msg_id())?)
+    }
+}
