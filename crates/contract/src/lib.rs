@@ -70,7 +70,8 @@ macro_rules! same_fields {
 /// Message ids are plain numbers in WIT; one that is out of range was never given to anybody.
 #[doc(hidden)]
 pub fn msg_id(number: u64) -> im_domain::Result<im_domain::MsgId> {
-    im_domain::MsgId::new(number).ok_or_else(|| im_domain::Error::invalid("msgId", "must have at most 63 bits"))
+    im_domain::MsgId::new(number)
+        .ok_or_else(|| im_domain::Error::invalid("msgId", "must have at most 63 bits"))
 }
 
 /// Converts every item, or fails with the first that does not convert.

@@ -98,9 +98,7 @@ impl<P: Sqlite> Batch<'_, P> {
     fn resolve(&self, draft: &Draft) -> Result<ConversationId> {
         match &draft.target {
             Target::Conversation(id) => Ok(id.clone()),
-            Target::Peer(peer) => {
-                conversation::pair(self.store, &self.actor.tenant, &draft.sender, peer)
-            }
+            Target::Peer(peer) => conversation::pair(self.store, &self.actor.tenant, &draft.sender, peer),
         }
     }
 

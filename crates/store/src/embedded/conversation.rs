@@ -120,7 +120,12 @@ impl Plan {
         Ok(self.id.clone())
     }
 
-    fn insert_members<P: Sqlite>(&self, store: &Embedded<P>, tenant: &Tenant, cid: i64) -> Result<(), SqlError> {
+    fn insert_members<P: Sqlite>(
+        &self,
+        store: &Embedded<P>,
+        tenant: &Tenant,
+        cid: i64,
+    ) -> Result<(), SqlError> {
         const STATEMENT: &str = "
             INSERT INTO member (cid, user, tenant, role, floor, read_msg_id, read_countable)
             SELECT ?1, value, ?2, iif(value = ?4, ?5, ?6), 0, 0, 0 FROM json_each(?3)";

@@ -25,7 +25,11 @@ const JOINS: &str = "
         AND (c.history = 0 OR m.user IS NULL OR x.msg_id > m.floor)";
 
 /// One conversation for one of its members.
-pub(super) fn one<P: Sqlite>(store: &Embedded<P>, actor: &Actor, id: &ConversationId) -> Result<Conversation> {
+pub(super) fn one<P: Sqlite>(
+    store: &Embedded<P>,
+    actor: &Actor,
+    id: &ConversationId,
+) -> Result<Conversation> {
     match find(store, actor, id)? {
         (conversation, true) => Ok(conversation),
         (_, false) => Err(Error::NotMember),

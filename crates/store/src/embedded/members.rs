@@ -104,9 +104,8 @@ impl Group {
             return Ok(());
         }
         for table in ["member", "position"] {
-            let statement = format!(
-                "DELETE FROM {table} WHERE cid = ?1 AND user IN (SELECT value FROM json_each(?2))"
-            );
+            let statement =
+                format!("DELETE FROM {table} WHERE cid = ?1 AND user IN (SELECT value FROM json_each(?2))");
             store.db.execute(&statement, params![self.cid, json_names(users)])?;
         }
         Ok(())

@@ -155,4 +155,3 @@ impl Range {
         format!("SELECT msg_id FROM ({}) ORDER BY msg_id {order} LIMIT ?7", each.join(" UNION ALL "))
     }
 }
-
