@@ -23,7 +23,8 @@ const RETRIES_MAX: usize = 60;
 pub struct Client {
     http: Hyper<HttpConnector, Full<Bytes>>,
     base: String,
-    token: Option<String>,
+    /// The whole value of the header.
+    authorization: Option<String>,
 }
 
 pub struct Answer {
@@ -34,22 +35,28 @@ pub struct Answer {
 }
 
 impl Client {
-    pub fn new(base: &str, token: Option<String>) -> Self {
+    /// Without a token.
+    pub fn new(base: &str) -> Self {
         assert!(base.starts_with("http://"), "the suite speaks plain HTTP, not {base}");
         let mut connector = HttpConnector::new();
         connector.set_nodelay(true);
         let http = Hyper::builder(TokioExecutor::new()).build(connector);
-        Self { http, base: base.to_owned(), token }
+        Self { http, base: base.to_owned(), authorization: None }
     }
 
     /// The same actor on connections of its own.
     pub fn fresh(&self) -> Self {
-        Self::new(&self.base, self.token.clone())
+        Self { http: Self::new(&self.base).http, ..self.clone() }
     }
 
     /// Another actor on the same connections.
-    pub fn with_token(&self, token: Option<String>) -> Self {
-        Self { token, ..self.clone() }
+    pub fn with_token(&self, token: &str) -> Self {
+        self.with_authorization(&format!("Bearer {token}"))
+    }
+
+    /// Whoever this value of the header makes one.
+    pub fn with_authorization(&self, value: &str) -> Self {
+        Self { authorization: Some(value.to_owned()), ..self.clone() }
     }
 
     pub fn base(&self) -> &str {
@@ -57,7 +64,8 @@ impl Client {
     }
 
     pub fn token(&self) -> &str {
-        self.token.as_deref().unwrap_or_default()
+        let value = self.authorization.as_deref().unwrap_or_default();
+        value.strip_prefix("Bearer ").unwrap_or_default()
     }
 
     pub async fn post(&self, route: &str, body: Value) -> Answer {
@@ -109,8 +117,8 @@ impl Client {
             .method(method)
             .uri(format!("{}{route}", self.base))
             .header(header::CONTENT_TYPE, "application/json");
-        if let Some(token) = &self.token {
-            request = request.header(header::AUTHORIZATION, format!("Bearer {token}"));
+        if let Some(authorization) = &self.authorization {
+            request = request.header(header::AUTHORIZATION, authorization);
         }
         let request = request.body(Full::new(body)).expect("a well-formed request");
         let exchange = async {

@@ -124,8 +124,7 @@ impl Drop for Own {
 
 fn launch(own: &Own) -> Process {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let program =
-        env::var_os("IM_BIN").map_or_else(|| root.join("target/release/im"), PathBuf::from);
+    let program = env::var_os("IM_BIN").map_or_else(|| root.join("target/release/im"), PathBuf::from);
     assert!(
         program.is_file(),
         "{} is not there: build it (cargo xtask build), or set IM_BIN or IM_URL",

@@ -36,9 +36,7 @@ pub async fn say(sender: &Client, conversation: &str, content: &str) -> Value {
 
 /// Sends the texts `1` to `count`, in batches.
 pub async fn say_many(sender: &Client, conversation: &str, count: usize) -> Vec<Value> {
-    let all: Vec<Value> = (1..=count)
-        .map(|n| text(conversation, &n.to_string(), &n.to_string()))
-        .collect();
+    let all: Vec<Value> = (1..=count).map(|n| text(conversation, &n.to_string(), &n.to_string())).collect();
     let mut receipts = Vec::with_capacity(count);
     for batch in all.chunks(100) {
         receipts.extend(send_batch(sender, batch).await);

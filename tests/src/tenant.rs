@@ -28,8 +28,13 @@ impl Tenant {
         Self {
             name: format!("{label}-{}", *RUN),
             key: server.key().clone(),
-            client: Client::new(server.base(), None),
+            client: Client::new(server.base()),
         }
+    }
+
+    /// Another tenant on the same server, whose name begins with this one's.
+    pub fn with_suffix(&self, suffix: &str) -> Self {
+        Self { name: format!("{}{suffix}", self.name), ..self.clone() }
     }
 
     pub fn key(&self) -> &Key {
@@ -56,15 +61,15 @@ impl Tenant {
 
     /// Whoever these claims, rightly signed, make one.
     pub fn claiming(&self, claims: &Value) -> Client {
-        self.bearing(token::sign(&self.key, claims))
+        self.bearing(&token::sign(&self.key, claims))
     }
 
     /// Whoever this token makes one.
-    pub fn bearing(&self, token: String) -> Client {
-        self.client.with_token(Some(token))
+    pub fn bearing(&self, token: &str) -> Client {
+        self.client.with_token(token)
     }
 
     pub fn nobody(&self) -> Client {
-        self.client.with_token(None)
+        self.client.clone()
     }
 }

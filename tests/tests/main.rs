@@ -1,1 +1,13 @@
+//! The black-box suite: the product through HTTP, as its clients see it. `tests/src` says which
+//! server it runs against; each file opens with what it proves and how.
 
+mod cases;
+mod concurrency;
+mod contract;
+mod crash;
+mod isolation;
+mod keys;
+mod openapi;
+mod refusals;
+mod replay;
+mod retention;

@@ -1,0 +1,12 @@
+//! Proves that every route does what the contract says when used rightly, by calling each as a
+//! client would and comparing fields, types and order. What is refused is in `refusals`.
+
+mod conversations;
+mod members;
+mod pull;
+mod pull_filters;
+mod send;
+mod send_fields;
+mod single;
+mod sync;
+mod upkeep;

@@ -1,0 +1,75 @@
+//! Proves that what is older than the retention is hidden on every way to read, before any purge,
+//! and that `archive/run` purges it and says so. The server is one of the suite's own that keeps
+//! messages for two seconds; skipped where `IM_URL` is set.
+
+use im_tests::routes::{GET, RUN, SYNC};
+use im_tests::server::{Server, Setup};
+use im_tests::shape;
+use im_tests::talk::{contents, conversation, group, say, say_many};
+use im_tests::tenant::Tenant;
+use serde_json::{Value, json};
+use std::time::{Duration, Instant};
+
+const RETENTION_MS: u64 = 2_000;
+const PATIENCE: Duration = Duration::from_secs(60);
+
+fn server() -> Option<Server> {
+    let args = vec!["--var".to_owned(), format!("retention_ms={RETENTION_MS}")];
+    Server::own(Setup { args, ..Setup::default() })
+}
+
+/// Waits until no message is shown.
+async fn until_hidden(reader: &im_tests::client::Client) {
+    let began = Instant::now();
+    while !contents(reader, "room").await.is_empty() {
+        assert!(began.elapsed() < PATIENCE, "still shown after {PATIENCE:?}");
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}
+
+#[tokio::test]
+async fn expired_messages_are_hidden_before_the_purge_and_gone_after_it() {
+    let Some(server) = server() else { return };
+    let tenant = Tenant::on(&server, "retention");
+    let ann = tenant.user("ann");
+    group(&ann, "room", &[]).await;
+    let old = say_many(&ann, "room", 150).await;
+    until_hidden(&ann).await;
+    hidden(&tenant, &old).await;
+    let report = tenant.service().ok(RUN, json!({"tasks": ["expire"]})).await;
+    // The server's own schedule may have been there first.
+    assert!(shape::int(&report, "expired") <= 150, "{report}");
+    hidden(&tenant, &old).await;
+    // Nothing that was once given is given again.
+    let next = say(&ann, "room", "new").await;
+    assert_eq!(next["seq"], 151);
+    assert!(shape::id(&next, "msgId") > shape::id(&old[149], "msgId"));
+}
+
+async fn hidden(tenant: &Tenant, old: &[Value]) {
+    let ann = tenant.user("ann");
+    assert!(contents(&ann, "room").await.is_empty());
+    let ids: Vec<&Value> = old.iter().take(100).map(|receipt| &receipt["msgId"]).collect();
+    let found = ann.ok(GET, json!({"conversationId": "room", "msgIds": ids})).await;
+    assert_eq!(found["messages"], json!([]));
+    assert_eq!(shape::list(&found, "missing").len(), 100);
+    let page = ann.ok(SYNC, json!({"conversationId": "room", "lastMsgId": 0})).await;
+    assert_eq!(page["messages"], json!([]));
+    assert_eq!(page["hasMore"], false);
+    let last = &conversation(&ann, "room").await["lastMsg"];
+    assert!(last.is_null() || last["summary"] == "", "no text of an expired message: {last}");
+}
+
+#[tokio::test]
+async fn what_is_purged_leaves_the_tiers() {
+    let Some(server) = server() else { return };
+    let tenant = Tenant::on(&server, "retention-tiers");
+    let ann = tenant.user("ann");
+    group(&ann, "room", &[]).await;
+    say_many(&ann, "room", 30).await;
+    until_hidden(&ann).await;
+    tenant.service().ok(RUN, json!({})).await;
+    let status = tenant.service().get(im_tests::routes::STATUS).await.ok();
+    let tiers = ["hot", "sql", "cold"].map(|tier| shape::int(&status["tiers"], tier));
+    assert_eq!(tiers, [0, 0, 0], "{status}");
+}
