@@ -51,3 +51,13 @@ pub const RUN_MS_MAX: u64 = 25_000;
 pub const EXPIRE_ROWS_MAX: usize = 1_000;
 /// What a client is asked to wait after a busy store refused it, in milliseconds.
 pub const RETRY_AFTER_MS: u64 = 1_000;
+/// Longest `detail` of a problem document, in characters: it may quote what the client sent.
+pub const PROBLEM_DETAIL_CHARS_MAX: usize = 300;
+/// Longest `field` of a problem document, in characters: the name of an unknown field is the
+/// client's.
+pub const PROBLEM_FIELD_CHARS_MAX: usize = 200;
+/// Latest time a request may name, in milliseconds since 1970: the last of the year 9999, as RFC
+/// 3339 has four digits for a year.
+pub const TIME_MS_MAX: u64 = 253_402_300_799_999;
+/// Longest epoch a request may name, in characters: epochs are names that the store makes.
+pub const EPOCH_CHARS_MAX: usize = 64;

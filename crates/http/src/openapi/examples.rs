@@ -1,0 +1,59 @@
+//! Requests to try, by route. A test holds each against the type its route reads.
+
+use crate::routes::Op;
+use serde_json::{Value, json};
+
+pub fn of(op: Op) -> Value {
+    match op {
+        Op::SendMessages => json!({ "one": { "value": one() }, "several": { "value": several() } }),
+        Op::PullMessages => json!({ "newest": { "value": newest() }, "several": { "value": pulls() } }),
+        Op::CreateConversation => example(json!({
+            "conversationId": "team", "type": "group", "members": ["alice", "bob"],
+        })),
+        Op::ChangeMembers => example(json!({
+            "conversationId": "team", "add": ["carol"], "roles": { "bob": "admin" },
+        })),
+        Op::GetMessages => example(json!({ "conversationId": "team", "msgIds": ["232792839553204224"] })),
+        Op::GetConversation => example(json!({ "conversationId": "team" })),
+        Op::ListConversations => example(json!({ "limit": 20 })),
+        Op::SyncMessages => {
+            example(json!({ "conversationId": "team", "lastMsgId": "232792839553204224", "limit": 100 }))
+        }
+        Op::RunUpkeep => example(json!({ "tasks": ["expire"], "maxMs": 5_000 })),
+        Op::StoreStatus | Op::Health | Op::Ready | Op::OpenApi => json!({}),
+    }
+}
+
+fn example(value: Value) -> Value {
+    json!({ "example": { "value": value } })
+}
+
+fn one() -> Value {
+    json!({
+        "conversationId": "team",
+        "clientMsgId": "0199c2a5-7b1e-7cc0-a1c6-3f1f0c1d9a10",
+        "type": "text",
+        "content": "Hello!",
+    })
+}
+
+fn several() -> Value {
+    json!({
+        "ack": "persisted",
+        "messages": [
+            { "toUserId": "bob", "clientMsgId": "1", "type": "text", "content": "Hello!" },
+            { "toUserId": "bob", "clientMsgId": "2", "type": "custom", "content": "{\"move\":\"e4\"}" },
+        ],
+    })
+}
+
+fn newest() -> Value {
+    json!({ "conversationId": "team", "limit": 20, "direction": "up" })
+}
+
+fn pulls() -> Value {
+    json!({ "requests": [
+        { "conversationId": "team" },
+        { "conversationId": "friends", "lastMsgId": "0", "direction": "down", "types": ["text"] },
+    ] })
+}

@@ -1,0 +1,83 @@
+//! What happens to a request before its route sees it, in this order: path (404), method (405),
+//! token (401), scope (403), size (413). Only then the body is read.
+
+use crate::auth::{self, Caller};
+use crate::exchange::{Head, Request, Response};
+use crate::keys::Keys;
+use crate::problem::Problem;
+use crate::routes::{Access, Component, Op, ROUTES, Route};
+use im_domain::limits::REQUEST_BYTES_MAX;
+use im_domain::storage::Storage;
+
+/// A request that may go on.
+#[derive(Debug)]
+pub struct Call {
+    pub op: Op,
+    /// Nobody on public routes.
+    pub caller: Option<Caller>,
+    /// Whether the route takes a body; another's is not read.
+    pub takes_body: bool,
+}
+
+/// One function's part of the API. Futures of a component are not `Send`, so neither are these.
+#[allow(async_fn_in_trait)]
+pub trait Api {
+    const COMPONENT: Component;
+
+    /// Answers a call that [`admit`] let pass.
+    async fn run(call: Call, body: &[u8], storage: &impl Storage) -> Result<Response, Problem>;
+}
+
+/// Decides on a request by its head. `now_ms`: milliseconds since 1970.
+pub fn admit(component: Component, head: &Head, keys: &Keys, now_ms: u64) -> Result<Call, Problem> {
+    let route = find(component, head)?;
+    let caller = match route.access {
+        Access::Public => None,
+        Access::Token | Access::Operator => {
+            Some(auth::authenticate(keys, head.authorization.as_deref(), now_ms)?)
+        }
+    };
+    if route.access == Access::Operator && !caller.as_ref().is_some_and(Caller::privileged) {
+        return Err(Problem::forbidden("authorization", "this needs a token with scope service or admin"));
+    }
+    let takes_body = route.method == "POST";
+    if takes_body {
+        check_size(head.content_length.unwrap_or(0))?;
+    }
+    Ok(Call { op: route.op, caller, takes_body })
+}
+
+fn find(component: Component, head: &Head) -> Result<&'static Route, Problem> {
+    let own = |route: &&Route| route.component == component && route.path == head.path;
+    let route = ROUTES.iter().find(own).ok_or_else(Problem::not_found)?;
+    if route.method != head.method {
+        return Err(Problem::method_not_allowed(route.method));
+    }
+    Ok(route)
+}
+
+/// Refuses a body of more than [`REQUEST_BYTES_MAX`] bytes.
+pub fn check_size(bytes: u64) -> Result<(), Problem> {
+    if usize::try_from(bytes).is_ok_and(|bytes| bytes <= REQUEST_BYTES_MAX) {
+        return Ok(());
+    }
+    Err(Problem::body_too_large())
+}
+
+/// Answers one request whose body is at hand.
+pub async fn handle<A: Api>(request: &Request, keys: &Keys, now_ms: u64, storage: &impl Storage) -> Response {
+    let admitted = admit(A::COMPONENT, &request.head, keys, now_ms)
+        .and_then(|call| check_size(request.body.len() as u64).map(|()| call));
+    match admitted {
+        Ok(call) => answer::<A>(call, &request.body, storage).await,
+        Err(problem) => problem.response(),
+    }
+}
+
+/// Answers a call; its problem becomes a document.
+pub async fn answer<A: Api>(call: Call, body: &[u8], storage: &impl Storage) -> Response {
+    A::run(call, body, storage).await.unwrap_or_else(|problem| problem.response())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,158 @@
+//! The one table of routes: dispatch, 404 and 405, access checks and the OpenAPI document all read
+//! it.
+
+use crate::problem::Code;
+
+/// The component that answers a route.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Component {
+    Send,
+    Pull,
+    Sync,
+    Archive,
+}
+
+impl Component {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Send => "send",
+            Self::Pull => "pull",
+            Self::Sync => "sync",
+            Self::Archive => "archive",
+        }
+    }
+}
+
+/// Who may use a route.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Everybody, without a token.
+    Public,
+    /// Whoever has a token; what they may do there is the store's decision.
+    Token,
+    /// Tokens with the scope `service` or `admin`.
+    Operator,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Op {
+    SendMessages,
+    CreateConversation,
+    ChangeMembers,
+    PullMessages,
+    GetMessages,
+    GetConversation,
+    ListConversations,
+    SyncMessages,
+    RunUpkeep,
+    StoreStatus,
+    Health,
+    Ready,
+    OpenApi,
+}
+
+#[derive(Debug)]
+pub struct Route {
+    pub op: Op,
+    pub component: Component,
+    pub method: &'static str,
+    pub path: &'static str,
+    pub access: Access,
+    pub summary: &'static str,
+    /// Problems beside those that any route of its access can answer.
+    pub codes: &'static [Code],
+}
+
+const POST: &str = "POST";
+const GET: &str = "GET";
+
+const fn post(op: Op, component: Component, path: &'static str, summary: &'static str) -> Route {
+    Route { op, component, method: POST, path, access: Access::Token, summary, codes: &[] }
+}
+
+const fn get(op: Op, component: Component, path: &'static str, summary: &'static str) -> Route {
+    Route { op, component, method: GET, path, access: Access::Public, summary, codes: &[] }
+}
+
+impl Route {
+    const fn operator(self) -> Self {
+        Self { access: Access::Operator, ..self }
+    }
+
+    const fn codes(self, codes: &'static [Code]) -> Self {
+        Self { codes, ..self }
+    }
+
+    /// Every code this route can answer with.
+    pub fn problems(&self) -> Vec<Code> {
+        let mut codes = self.codes.to_vec();
+        if self.method == POST {
+            codes.extend([Code::InvalidRequest, Code::TooLarge]);
+        }
+        if self.access != Access::Public {
+            codes.extend([Code::Unauthenticated, Code::Forbidden, Code::RateLimited]);
+        }
+        if self.access != Access::Public || self.op == Op::Ready {
+            codes.extend([Code::Overloaded, Code::HotUnavailable, Code::SqlUnavailable]);
+        }
+        codes.push(Code::Internal);
+        codes
+    }
+}
+
+const IN_CONVERSATION: &[Code] = &[Code::NotMember, Code::ConversationNotFound];
+const SEND: &[Code] = &[Code::NotMember, Code::ConversationNotFound, Code::MessageNotFound, Code::Conflict];
+
+pub static ROUTES: [Route; 13] = [
+    post(
+        Op::SendMessages,
+        Component::Send,
+        "/api/msg/send",
+        "Sends one message, or up to 100, each stored or refused on its own",
+    )
+    .codes(SEND),
+    post(
+        Op::CreateConversation,
+        Component::Send,
+        "/api/conversation/create",
+        "Makes a conversation; again with the same id and type, the same answer",
+    )
+    .codes(&[Code::NotMember, Code::Conflict]),
+    post(
+        Op::ChangeMembers,
+        Component::Send,
+        "/api/conversation/members",
+        "Adds and removes members and sets their roles, all of it or nothing",
+    )
+    .codes(IN_CONVERSATION),
+    post(
+        Op::PullMessages,
+        Component::Pull,
+        "/api/msg/pull",
+        "A page of a conversation's history, or of up to 50 conversations",
+    )
+    .codes(IN_CONVERSATION),
+    post(Op::GetMessages, Component::Pull, "/api/msg/get", "Up to 100 messages of a conversation by id")
+        .codes(IN_CONVERSATION),
+    post(Op::GetConversation, Component::Pull, "/api/conversation/get", "One conversation")
+        .codes(IN_CONVERSATION),
+    post(
+        Op::ListConversations,
+        Component::Pull,
+        "/api/conversation/list",
+        "The user's conversations, newest first",
+    ),
+    post(
+        Op::SyncMessages,
+        Component::Sync,
+        "/api/msg/sync",
+        "What a device does not have yet of a conversation; confirms what it has stored",
+    )
+    .codes(IN_CONVERSATION),
+    post(Op::RunUpkeep, Component::Archive, "/api/archive/run", "Runs the store's upkeep for a bounded time")
+        .operator(),
+    get(Op::StoreStatus, Component::Archive, "/api/archive/status", "The state of the store").operator(),
+    get(Op::Health, Component::Archive, "/api/health", "Whether the service runs"),
+    get(Op::Ready, Component::Archive, "/api/ready", "Whether the service can serve"),
+    get(Op::OpenApi, Component::Archive, "/api/openapi.json", "This document"),
+];

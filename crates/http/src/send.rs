@@ -1,0 +1,75 @@
+//! The routes of the function `send`: messages, conversations and members are written here.
+
+use crate::auth::Caller;
+use crate::batch::{Outcome, Results, only, part};
+use crate::exchange::Response;
+use crate::json::conversation::{ConversationOut, CreateIn, MembersIn};
+use crate::json::draft::{BatchIn, DraftIn};
+use crate::json::message::ReceiptOut;
+use crate::json::{has_field, parse};
+use crate::problem::Problem;
+use crate::router::{Api, Call};
+use crate::routes::{Component, Op};
+use im_domain::message::Ack;
+use im_domain::storage::Storage;
+
+pub struct SendApi;
+
+impl Api for SendApi {
+    const COMPONENT: Component = Component::Send;
+
+    async fn run(call: Call, body: &[u8], storage: &impl Storage) -> Result<Response, Problem> {
+        match (call.op, call.caller) {
+            (Op::SendMessages, Some(caller)) if has_field(body, "messages") => {
+                send_batch(&caller, body, storage).await
+            }
+            (Op::SendMessages, Some(caller)) => send(&caller, body, storage).await,
+            (Op::CreateConversation, Some(caller)) => create(&caller, body, storage).await,
+            (Op::ChangeMembers, Some(caller)) => change_members(&caller, body, storage).await,
+            _ => Err(Problem::not_found()),
+        }
+    }
+}
+
+async fn send(caller: &Caller, body: &[u8], storage: &impl Storage) -> Result<Response, Problem> {
+    let draft: DraftIn<'_> = parse(body)?;
+    let actor = caller.actor(draft.user_id())?;
+    let ack = draft.ack();
+    let draft = draft.draft(caller, &actor.user)?;
+    let receipt = only(storage.append(&actor, vec![draft], ack).await?)?;
+    Response::json(&ReceiptOut::from(receipt))
+}
+
+async fn send_batch(caller: &Caller, body: &[u8], storage: &impl Storage) -> Result<Response, Problem> {
+    let batch: BatchIn<'_> = parse(body)?;
+    let actor = caller.actor(batch.user_id.map(|user| user.0))?;
+    let ack = batch.ack.map_or(Ack::Accepted, |ack| ack.0);
+    let items = batch.messages.0.iter().enumerate().map(|(index, raw)| {
+        let draft: DraftIn<'_> = raw.read(&format!("messages[{index}]"))?;
+        draft.item(caller, &actor.user)
+    });
+    let (drafts, places) = part(items);
+    let answers = match drafts.is_empty() {
+        true => Vec::new(),
+        false => storage.append(&actor, drafts, ack).await?,
+    };
+    let results = places.fill(answers)?.into_iter();
+    let results = results.map(|result| Outcome::from(result.map(ReceiptOut::from))).collect();
+    Response::json(&Results { results })
+}
+
+async fn create(caller: &Caller, body: &[u8], storage: &impl Storage) -> Result<Response, Problem> {
+    let mut create: CreateIn = parse(body)?;
+    let actor = caller.actor(create.user_id.take().map(|user| user.0))?;
+    let new = create.conversation(actor.privileged)?;
+    let conversation = storage.create(&actor, new).await?;
+    Response::json(&ConversationOut::from(&conversation))
+}
+
+async fn change_members(caller: &Caller, body: &[u8], storage: &impl Storage) -> Result<Response, Problem> {
+    let mut members: MembersIn = parse(body)?;
+    let actor = caller.actor(members.user_id.take().map(|user| user.0))?;
+    let (id, change) = members.change()?;
+    let conversation = storage.change_members(&actor, &id, change).await?;
+    Response::json(&ConversationOut::from(&conversation))
+}
