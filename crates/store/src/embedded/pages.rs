@@ -155,3 +155,37 @@ impl Range {
         format!("SELECT msg_id FROM ({}) ORDER BY msg_id {order} LIMIT ?7", each.join(" UNION ALL "))
     }
 }
+
+#[cfg(all(test, feature = "native"))]
+mod tests {
+    use super::*;
+    use crate::embedded::Environment;
+    use crate::native::NativeSqlite;
+    use std::path::Path;
+
+    /// Work per page does not grow with the history: every access is a search by an index, and
+    /// nothing but the page itself is sorted.
+    #[test]
+    fn a_page_reads_ranges_of_indexes_and_nothing_else() {
+        let environment = Environment { now_ms: Box::new(|| 0), random: Box::new(|| 1), retention_ms: 0 };
+        let store = Embedded::open(NativeSqlite::open(Path::new(":memory:")).unwrap(), environment).unwrap();
+        for kinds in [vec![], vec![Kind::Image], vec![Kind::Image, Kind::Custom]] {
+            for direction in [Direction::Up, Direction::Down] {
+                let range =
+                    Range { above: MsgId::NONE, below: None, direction, kinds: kinds.clone(), limit: 20 };
+                let mut plan = Vec::new();
+                let explain = format!("EXPLAIN QUERY PLAN {}", range.statement());
+                let parameters = vec![Value::Null; 7 + kinds.len()];
+                for mut row in store.db.execute(&explain, parameters).unwrap() {
+                    (0..3).for_each(|_| row.skip());
+                    plan.push(row.text().unwrap());
+                }
+                let small = ["SCAN head", "SCAN bounds", "SCAN f", "SCAN (subquery"];
+                let scans = plan.iter().filter(|step| step.starts_with("SCAN "));
+                assert!(scans.clone().all(|scan| small.iter().any(|ok| scan.starts_with(ok))), "{plan:#?}");
+                let sorts = plan.iter().filter(|step| step.contains("TEMP B-TREE")).count();
+                assert_eq!(sorts, usize::from(kinds.len() > 1), "{plan:#?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! Random operations against a pure model: whatever order they come in, the store and the model
+//! give the same answers. proptest prints the failing seed and its shrunken case.
+
+use super::backend::EmbeddedBackend;
+use super::talk::*;
+use im_domain::page::{Direction, SyncQuery};
+use im_domain::{Error, MsgId};
+use proptest::prelude::*;
+use std::collections::{BTreeMap, BTreeSet};
+
+const USERS: [&str; 3] = ["a", "b", "c"];
+const CONVERSATIONS: [&str; 2] = ["x", "y"];
+
+#[derive(Clone, Debug)]
+enum Op {
+    Send {
+        user: usize,
+        conversation: usize,
+        client_id: u8,
+        content: u8,
+    },
+    Join {
+        user: usize,
+        conversation: usize,
+    },
+    Leave {
+        user: usize,
+        conversation: usize,
+    },
+    Read {
+        user: usize,
+        conversation: usize,
+        limit: u32,
+        up: bool,
+    },
+    /// Confirms the message at this place of the history, if there is one.
+    Sync {
+        user: usize,
+        conversation: usize,
+        confirm: Option<usize>,
+    },
+    Clock {
+        ms: i64,
+    },
+    Reopen,
+}
+
+fn op() -> impl Strategy<Value = Op> {
+    let user = 0..USERS.len();
+    let conversation = 0..CONVERSATIONS.len();
+    prop_oneof![
+        8 => (user.clone(), conversation.clone(), 0_u8..12, 0_u8..3)
+            .prop_map(|(user, conversation, client_id, content)| Op::Send { user, conversation, client_id, content }),
+        1 => (user.clone(), conversation.clone()).prop_map(|(user, conversation)| Op::Join { user, conversation }),
+        1 => (user.clone(), conversation.clone()).prop_map(|(user, conversation)| Op::Leave { user, conversation }),
+        3 => (user.clone(), conversation.clone(), 1_u32..8, any::<bool>())
+            .prop_map(|(user, conversation, limit, up)| Op::Read { user, conversation, limit, up }),
+        3 => (user, conversation, prop::option::of(0_usize..30))
+            .prop_map(|(user, conversation, confirm)| Op::Sync { user, conversation, confirm }),
+        1 => (-10_000_i64..10_000).prop_map(|ms| Op::Clock { ms }),
+        1 => Just(Op::Reopen),
+    ]
+}
+
+#[derive(Default)]
+struct Talk {
+    members: BTreeSet<usize>,
+    /// Id, sender, clientMsgId, content.
+    messages: Vec<(MsgId, usize, u8, u8)>,
+    positions: BTreeMap<usize, MsgId>,
+}
+
+fn check(ops: Vec<Op>) -> Result<(), TestCaseError> {
+    let backend = EmbeddedBackend::new();
+    let mut store = backend.open();
+    let mut model: Vec<Talk> = Vec::new();
+    for conversation in CONVERSATIONS {
+        group(&store, conversation, &["owner"]);
+        model.push(Talk::default());
+    }
+    for op in ops {
+        match op {
+            Op::Send { user, conversation, client_id, content } => {
+                let talk = &mut model[conversation];
+                let one = draft(
+                    USERS[user],
+                    CONVERSATIONS[conversation],
+                    &client_id.to_string(),
+                    &content.to_string(),
+                );
+                let answer = append(&store, vec![one]).remove(0);
+                let earlier = talk.messages.iter().position(|m| (m.1, m.2) == (user, client_id));
+                match (talk.members.contains(&user), earlier) {
+                    (false, _) => prop_assert_eq!(answer, Err(Error::NotMember)),
+                    (true, Some(at)) if talk.messages[at].3 == content => {
+                        let receipt = answer.unwrap();
+                        prop_assert!(receipt.duplicate);
+                        prop_assert_eq!((receipt.msg_id, receipt.seq), (talk.messages[at].0, at as u64 + 1));
+                    }
+                    (true, Some(_)) => {
+                        let conflict = matches!(answer, Err(Error::Conflict { .. }));
+                        prop_assert!(conflict);
+                    }
+                    (true, None) => {
+                        let receipt = answer.unwrap();
+                        prop_assert!(!receipt.duplicate);
+                        prop_assert_eq!(receipt.seq, talk.messages.len() as u64 + 1);
+                        prop_assert!(talk.messages.last().is_none_or(|m| m.0 < receipt.msg_id));
+                        talk.messages.push((receipt.msg_id, user, client_id, content));
+                    }
+                }
+            }
+            Op::Join { user, conversation } => {
+                change(&store, conversation, add(USERS[user]));
+                model[conversation].members.insert(user);
+            }
+            Op::Leave { user, conversation } => {
+                change(&store, conversation, remove(USERS[user]));
+                model[conversation].members.remove(&user);
+                model[conversation].positions.remove(&user);
+            }
+            Op::Read { user, conversation, limit, up } => {
+                let talk = &model[conversation];
+                if !talk.members.contains(&user) {
+                    let one = query(CONVERSATIONS[conversation], MsgId::NONE, limit, Direction::Up);
+                    prop_assert_eq!(page(&store, USERS[user], one), Err(Error::NotMember));
+                    continue;
+                }
+                let to = if up { Direction::Up } else { Direction::Down };
+                let seen = walk(&store, USERS[user], CONVERSATIONS[conversation], limit, to);
+                let seen: Vec<_> = seen.iter().map(|m| (m.msg_id, m.content.clone())).collect();
+                let expected: Vec<_> = talk.messages.iter().map(|m| (m.0, m.3.to_string())).collect();
+                prop_assert_eq!(seen, expected);
+            }
+            Op::Sync { user, conversation, confirm } => {
+                let talk = &mut model[conversation];
+                let last = confirm.and_then(|at| talk.messages.get(at)).map(|m| m.0);
+                let query = SyncQuery { limit: 4, ..sync_query(CONVERSATIONS[conversation], last) };
+                let answer = sync(&store, USERS[user], "phone", query);
+                if !talk.members.contains(&user) {
+                    prop_assert_eq!(answer, Err(Error::NotMember));
+                    continue;
+                }
+                let answer = answer.unwrap();
+                let position = talk.positions.entry(user).or_default();
+                let start = last.unwrap_or(*position);
+                *position = (*position).max(start);
+                prop_assert_eq!(answer.position, *position);
+                let expected: Vec<_> =
+                    talk.messages.iter().map(|m| m.0).filter(|id| *id > start).take(4).collect();
+                prop_assert_eq!(answer.page.messages.iter().map(|m| m.msg_id).collect::<Vec<_>>(), expected);
+            }
+            Op::Clock { ms } => backend.set_clock(backend.now().saturating_add_signed(ms)),
+            Op::Reopen => store = backend.open(),
+        }
+    }
+    Ok(())
+}
+
+fn change(
+    store: &impl im_domain::storage::Storage,
+    at: usize,
+    change: im_domain::conversation::MemberChange,
+) {
+    let conversation = id(CONVERSATIONS[at]);
+    super::backend::block_on(store.change_members(&actor("owner"), &conversation, change)).unwrap();
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+    #[test]
+    fn store_and_model_agree(ops in prop::collection::vec(op(), 1..120)) {
+        check(ops)?;
+    }
+}
