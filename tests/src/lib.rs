@@ -5,6 +5,7 @@
 //! one `im up` on a free port and a scratch folder ([`server`]).
 
 pub mod client;
+pub mod document;
 pub mod keys;
 pub mod process;
 pub mod raw;

@@ -3,7 +3,7 @@
 
 use super::Room;
 use im_tests::client::Client;
-use im_tests::routes::{HEALTH, POSTS, RUN, SEND, good_body};
+use im_tests::routes::{HEALTH, LIST, POSTS, RUN, SEND, good_body};
 use serde_json::json;
 
 /// Ann, or an administrator where it takes one.
@@ -24,9 +24,7 @@ async fn refused_on_all_routes(room: &Room, bodies: &[&[u8]]) {
 #[tokio::test]
 async fn bad_json() {
     let room = Room::new("body-json").await;
-    let bodies: [&[u8]; 9] = [
-        b"",
-        b" ",
+    let bodies: [&[u8]; 7] = [
         b"{",
         b"nonsense",
         b"{'a':1}",
@@ -36,6 +34,18 @@ async fn bad_json() {
         b"{\"conversationId\":\"room\"",
     ];
     refused_on_all_routes(&room, &bodies).await;
+}
+
+#[tokio::test]
+async fn no_body() {
+    let room = Room::new("body-none").await;
+    // The two routes that need nothing to be named may take nothing for an empty object.
+    for route in POSTS.into_iter().filter(|route| ![LIST, RUN].contains(route)) {
+        for body in ["", " "] {
+            room.ann.post_bytes(route, body).await.refused("invalid_request");
+        }
+    }
+    room.untouched().await;
 }
 
 #[tokio::test]
