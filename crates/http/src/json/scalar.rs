@@ -2,12 +2,13 @@
 
 use im_domain::MsgId;
 use im_domain::limits::TIME_MS_MAX;
-use jiff::Timestamp;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserialize, Deserializer, Error, Unexpected, Visitor};
 use serde::{Serialize, Serializer};
 use std::borrow::Cow;
 use std::fmt;
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
 
 /// A message id in a request: a decimal string, or an integer from clients whose numbers are exact
 /// up to 63 bits.
@@ -152,14 +153,14 @@ impl Visitor<'_> for TimeReader {
         if !self.text {
             return Err(E::invalid_type(Unexpected::Str(text), &self));
         }
-        let ms = text.parse().ok().and_then(millis_up);
+        let ms = OffsetDateTime::parse(text, &Rfc3339).ok().and_then(millis_up);
         ms.ok_or_else(|| E::invalid_value(Unexpected::Str(text), &self))
     }
 }
 
 /// Rounded up: the first millisecond that is not before the time, so that a bound keeps its
 /// meaning against times that are whole milliseconds.
-fn millis_up(time: Timestamp) -> Option<u64> {
-    let ms = -(-time.as_nanosecond()).div_euclid(1_000_000);
+fn millis_up(time: OffsetDateTime) -> Option<u64> {
+    let ms = -(-time.unix_timestamp_nanos()).div_euclid(1_000_000);
     u64::try_from(ms).ok().filter(|ms| *ms <= TIME_MS_MAX)
 }
