@@ -1,0 +1,95 @@
+//! Shows what a guest may and may not do with a connection, on a file in a temporary folder.
+
+use super::*;
+
+fn open() -> (tempfile::TempDir, Connection) {
+    let dir = tempfile::tempdir().unwrap();
+    let connection = Connection::open(&dir.path().join("default.db")).unwrap();
+    (dir, connection)
+}
+
+fn run(connection: &Connection, statement: &str, parameters: Vec<wit::Value>) -> Outcome {
+    connection.execute(statement, parameters)
+}
+
+fn message(outcome: Outcome) -> String {
+    match outcome.result.unwrap_err() {
+        wit::Error::Io(text) => text,
+        other => format!("{other:?}"),
+    }
+}
+
+#[test]
+fn values_come_back_as_they_went() {
+    let (_dir, db) = open();
+    let values = vec![
+        wit::Value::Integer(i64::MIN),
+        wit::Value::Real(0.5),
+        wit::Value::Text("😀".into()),
+        wit::Value::Blob(vec![0, 255]),
+        wit::Value::Null,
+    ];
+    let outcome = run(&db, "SELECT ? AS a, ?, ?, ?, ?", values.clone());
+    assert_eq!(outcome.columns[0], "a");
+    assert_eq!(format!("{:?}", outcome.rows[0].values), format!("{values:?}"));
+    outcome.result.unwrap();
+}
+
+#[test]
+fn no_other_file_is_reached() {
+    let (dir, db) = open();
+    let other = dir.path().join("other.db").display().to_string();
+    for statement in [format!("ATTACH '{other}' AS o"), format!("VACUUM INTO '{other}'")] {
+        let text = message(run(&db, &statement, vec![]));
+        assert!(text.contains("not authorized"), "{statement}: {text}");
+    }
+    run(&db, "ATTACH ':memory:' AS m", vec![]).result.unwrap();
+    run(&db, "VACUUM", vec![]).result.unwrap();
+    assert!(!dir.path().join("other.db").exists());
+}
+
+#[test]
+fn text_that_is_not_utf8_is_an_error() {
+    let (_dir, db) = open();
+    let text = message(run(&db, "SELECT CAST(x'ff' AS TEXT)", vec![]));
+    assert!(text.contains("UTF-8"), "{text}");
+}
+
+#[test]
+fn rows_before_a_failure_are_kept() {
+    let (_dir, db) = open();
+    let outcome = run(&db, "SELECT 'a' UNION ALL SELECT CAST(x'ff' AS TEXT)", vec![]);
+    assert_eq!(outcome.rows.len(), 1);
+    assert!(outcome.result.is_err());
+}
+
+#[test]
+fn two_statements_in_one_are_refused() {
+    let (_dir, db) = open();
+    assert!(message(run(&db, "SELECT 1; SELECT 2", vec![])).contains("Multiple statements"));
+}
+
+#[test]
+fn a_dropped_connection_rolls_back() {
+    let (dir, db) = open();
+    run(&db, "CREATE TABLE t (x)", vec![]).result.unwrap();
+    run(&db, "BEGIN IMMEDIATE", vec![]).result.unwrap();
+    run(&db, "INSERT INTO t VALUES (1)", vec![]).result.unwrap();
+    assert_eq!(db.changes(), 1);
+    assert_eq!(db.last_insert_rowid(), 1);
+    drop(db);
+    let again = Connection::open(&dir.path().join("default.db")).unwrap();
+    assert!(run(&again, "SELECT * FROM t", vec![]).rows.is_empty());
+}
+
+#[test]
+fn a_statement_out_of_time_is_stopped() {
+    let (_dir, db) = open();
+    let endless = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT max(x) FROM n";
+    let locked = db.lock();
+    db.watch.stop_at_ms.store(0, Ordering::Relaxed);
+    std::thread::sleep(std::time::Duration::from_millis(2));
+    let mut outcome = Outcome::default();
+    let stopped = outcome.read(&locked, endless, vec![]).unwrap_err();
+    assert!(format!("{stopped:?}").contains("interrupted"), "{stopped:?}");
+}

@@ -1,0 +1,167 @@
+//! `im up`: runs the app of a manifest until it is told to stop.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use tokio::signal::unix::{SignalKind, signal};
+
+use super::CommandError;
+use crate::auth::{self, SigningKey};
+use crate::data::DataFolder;
+use crate::limits::LISTEN_DEFAULT;
+use crate::manifest::{self, App};
+use crate::output;
+use crate::runtime::{self, RunningComponent};
+use crate::schedule::{self, Schedule};
+use crate::server::{self, AccessLog, Router, Service};
+use crate::variables::{self, Sources};
+
+#[derive(clap::Args)]
+pub struct Args {
+    /// Manifest to run
+    #[arg(long, value_name = "FILE", default_value = "spin.toml")]
+    manifest: PathBuf,
+    /// Profile of the manifest, such as another storage
+    #[arg(long, value_name = "NAME")]
+    profile: Option<String>,
+    /// Address to listen on; port 0 takes a free one
+    #[arg(long, value_name = "HOST:PORT", default_value = LISTEN_DEFAULT)]
+    listen: String,
+    /// Data folder: databases, signing keys, compiled components
+    #[arg(long, value_name = "DIR", default_value = ".im")]
+    data: PathBuf,
+    /// Serve only these components
+    #[arg(long, value_name = "NAME", num_args = 1..)]
+    component: Vec<String>,
+    /// Value of a variable of the manifest
+    #[arg(long, value_name = "NAME=VALUE")]
+    var: Vec<String>,
+    /// TOML file with values of variables
+    #[arg(long, value_name = "FILE")]
+    var_file: Option<PathBuf>,
+    /// What is logged on stderr
+    #[arg(long, value_enum, default_value = "requests")]
+    log: Log,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Log {
+    /// No line for a request
+    Off,
+    /// One JSON line for each request
+    Requests,
+}
+
+pub fn run(args: Args) -> Result<(), CommandError> {
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(CommandError::failed)?;
+    runtime.block_on(up(&args))
+}
+
+async fn up(args: &Args) -> Result<(), CommandError> {
+    let profile = args.profile.as_deref();
+    let mut app = manifest::load(&args.manifest, profile).map_err(CommandError::failed)?;
+    app.retain(&args.component).map_err(|e| CommandError::Usage(format!("--component: {e}")))?;
+    let mut sources = given_values(args, &app)?;
+    let data = DataFolder::open(&args.data).map_err(CommandError::failed)?;
+    add_signing_keys(&app, &data, &mut sources)?;
+    let values = sources.resolve(&app).map_err(CommandError::failed)?;
+
+    // Before the slow part, so that a port in use is told at once.
+    let (listener, address) = server::bind(&args.listen).await.map_err(CommandError::failed)?;
+    let stop = stop_signal()?;
+    let components = load(&app, &values, &data).await?;
+    let log = match args.log {
+        Log::Off => AccessLog::off(),
+        Log::Requests => AccessLog::to_stderr(),
+    };
+    let service = Arc::new(Service::new(Router::new(&app.routes, &components), log));
+    let schedules = start_schedules(&app, &values, &service);
+    output::line(&format!("Serving {} on http://{address}", app.name));
+    server::serve(listener, service, stop).await;
+    for schedule in schedules {
+        schedule.abort();
+    }
+    Ok(())
+}
+
+fn given_values(args: &Args, app: &App) -> Result<Sources, CommandError> {
+    let file = args.var_file.as_deref();
+    Ok(Sources {
+        command_line: variables::from_options(&args.var, app).map_err(CommandError::usage)?,
+        environment: variables::from_environment(std::env::vars_os(), app),
+        file: file
+            .map_or_else(|| Ok(BTreeMap::new()), |file| variables::from_file(file, app))
+            .map_err(CommandError::usage)?,
+        stand_in: BTreeMap::new(),
+    })
+}
+
+/// Nobody gave keys: those of the data folder sign, and are made when it has none.
+fn add_signing_keys(app: &App, data: &DataFolder, sources: &mut Sources) -> Result<(), CommandError> {
+    if let Some(name) = &app.signing_keys
+        && !sources.is_given(name)
+    {
+        let keys = auth::load_or_create(&data.keys_file()).map_err(CommandError::failed)?;
+        sources.stand_in.insert(name.clone(), keys);
+    }
+    Ok(())
+}
+
+async fn load(
+    app: &App,
+    values: &BTreeMap<String, String>,
+    data: &DataFolder,
+) -> Result<BTreeMap<String, Arc<RunningComponent>>, CommandError> {
+    let cache = data.cache_folder().map_err(CommandError::failed)?;
+    let sqlite = data.sqlite_folder().map_err(CommandError::failed)?;
+    let engine = runtime::new_engine(&cache).map_err(CommandError::failed)?;
+    output::note(&format!("im: preparing {} components", app.components.len()));
+    let loaded = runtime::load_all(&engine, app, values, sqlite).await;
+    loaded.map_err(CommandError::failed)
+}
+
+/// Ready when SIGINT or SIGTERM comes.
+fn stop_signal() -> Result<impl Future<Output = ()>, CommandError> {
+    let mut interrupt = signal(SignalKind::interrupt()).map_err(CommandError::failed)?;
+    let mut terminate = signal(SignalKind::terminate()).map_err(CommandError::failed)?;
+    Ok(async move {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+        output::note("im: stopping");
+    })
+}
+
+fn start_schedules(
+    app: &App,
+    values: &BTreeMap<String, String>,
+    service: &Arc<Service>,
+) -> Vec<tokio::task::JoinHandle<()>> {
+    let mut started = Vec::new();
+    for (id, component) in &app.components {
+        let Some(interval) = component.schedule else {
+            continue;
+        };
+        match schedule_key(app, values) {
+            Ok(key) => {
+                let schedule = Schedule { component: id.clone(), interval, key };
+                started.push(tokio::spawn(schedule.run(Arc::clone(service))));
+            }
+            Err(why) => output::note(&format!(
+                "im: POST {} of `{id}` is not called on schedule: {why}",
+                schedule::ROUTE
+            )),
+        }
+    }
+    started
+}
+
+/// The key that the host signs its own calls with.
+fn schedule_key(app: &App, values: &BTreeMap<String, String>) -> Result<SigningKey, String> {
+    let set = app.signing_keys.as_ref().and_then(|name| values.get(name));
+    let set = set.ok_or("the manifest names no variable in application.tool.im.signing_keys")?;
+    SigningKey::parse_symmetric(set).map_err(|e| e.to_string())
+}

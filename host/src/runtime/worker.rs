@@ -1,0 +1,78 @@
+//! Instances of one component as wasmtime's HTTP handler manages them.
+
+use std::pin::Pin;
+use std::sync::Arc;
+
+use wasmtime::component::GuestTaskId;
+use wasmtime::{Store, StoreContextMut};
+use wasmtime_wasi_http::WasiHttpView;
+use wasmtime_wasi_http::handler::{HandlerState, Instance, Proxy, ShouldAccept, WorkerState};
+use wasmtime_wasi_http::p3::bindings::ServicePre;
+
+use super::expiration::Expiration;
+use super::state::GuestState;
+use crate::capability::Grants;
+use crate::limits::{INSTANCE_REQUESTS_CONCURRENT_MAX, INSTANCE_REQUESTS_MAX, REQUEST_DEADLINE};
+use crate::output;
+
+/// Makes instances of one component.
+pub struct InstanceMaker {
+    pub id: Arc<str>,
+    pub component: ServicePre<GuestState>,
+    pub grants: Grants,
+}
+
+impl HandlerState for InstanceMaker {
+    type StoreData = GuestState;
+    type WorkerExpiration = Expiration;
+    type WorkerState = InstanceRules;
+
+    async fn instantiate(&self) -> wasmtime::Result<Instance<GuestState, Expiration, InstanceRules>> {
+        let mut store = GuestState::new_store(self.component.engine(), self.grants.clone());
+        let service = self.component.instantiate_async(&mut store).await?;
+        Ok(Instance {
+            store,
+            proxy: Proxy::P3(service),
+            view: GuestState::http,
+            expiration: Expiration::new(),
+            state: InstanceRules { id: Arc::clone(&self.id) },
+        })
+    }
+}
+
+/// How much one instance works.
+pub struct InstanceRules {
+    id: Arc<str>,
+}
+
+impl WorkerState for InstanceRules {
+    type StoreData = GuestState;
+    type RequestData = ();
+
+    fn should_accept_request(&self, concurrent_count: usize, total_count: usize) -> ShouldAccept {
+        if total_count >= INSTANCE_REQUESTS_MAX {
+            ShouldAccept::Never
+        } else if concurrent_count >= INSTANCE_REQUESTS_CONCURRENT_MAX {
+            ShouldAccept::No
+        } else {
+            ShouldAccept::Yes
+        }
+    }
+
+    fn on_request_start(
+        &self,
+        _store: StoreContextMut<'_, GuestState>,
+        _data: (),
+        _task: GuestTaskId,
+    ) -> Pin<Box<dyn Future<Output = ()> + Send + Sync>> {
+        Box::pin(tokio::time::sleep(REQUEST_DEADLINE))
+    }
+
+    fn drop(&self, store: Store<GuestState>, result: wasmtime::Result<()>) {
+        if let Err(error) = result {
+            output::note(&format!("im: component `{}` failed: {error:?}", self.id));
+        }
+        // With the store go its SQLite connections, and closing those may block.
+        tokio::task::spawn_blocking(move || drop(store));
+    }
+}
