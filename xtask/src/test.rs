@@ -1,0 +1,63 @@
+//! Every check and every test.
+
+use crate::build::{self, COMPONENTS, WASM_TARGET};
+use crate::step::{Failure, Outcome, cargo, run};
+use std::process::Command;
+
+/// Length of a soak unless said otherwise.
+const SOAK_SECONDS_DEFAULT: &str = "600";
+
+pub fn test() -> Outcome {
+    build::tools()?;
+    run("formatting", cargo().args(["fmt", "--all", "--check"]))?;
+    build::components()?;
+    run(
+        "lints of the components",
+        deny_warnings(cargo().args(["clippy", "--locked", "--target", WASM_TARGET]), &COMPONENTS),
+    )?;
+    run(
+        "lints",
+        native(cargo().args(["clippy", "--locked", "--release", "--all-targets"]))
+            .args(["--", "-D", "warnings"]),
+    )?;
+    build::host()?;
+    run("tests", native(cargo().args(["test", "--locked", "--release"])))
+}
+
+/// Writes, kills, restarts and checks for a given time.
+pub fn soak(seconds: Option<&str>) -> Outcome {
+    let seconds = seconds.unwrap_or(SOAK_SECONDS_DEFAULT);
+    if seconds.parse::<u32>().is_err() {
+        return Err(Failure(format!("soak: {seconds} is not a number of seconds")));
+    }
+    build::build()?;
+    let soak = [
+        "test",
+        "--locked",
+        "--release",
+        "--package",
+        "im-tests",
+        "--test",
+        "soak",
+        "--",
+        "--ignored",
+        "--nocapture",
+    ];
+    run("soak", cargo().env("IM_SOAK_SECONDS", seconds).args(soak))
+}
+
+/// Every package but those that are components and nothing else.
+fn native(command: &mut Command) -> &mut Command {
+    command.arg("--workspace");
+    for component in COMPONENTS {
+        command.args(["--exclude", component]);
+    }
+    command
+}
+
+fn deny_warnings<'a>(command: &'a mut Command, packages: &[&str]) -> &'a mut Command {
+    for package in packages {
+        command.args(["--package", package]);
+    }
+    command.args(["--", "-D", "warnings"])
+}
