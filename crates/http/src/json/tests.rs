@@ -46,8 +46,18 @@ fn with(fields: &str) -> String {
 
 #[test]
 fn what_is_no_json_object_is_the_bodys_fault() {
-    let bodies =
-        ["", " ", "{", "nonsense", r#"{"content":"x",}"#, "[]", "null", "1", "\"x\"", "{\"content\":\"\\ud800\"}"];
+    let bodies = [
+        "",
+        " ",
+        "{",
+        "nonsense",
+        r#"{"content":"x",}"#,
+        "[]",
+        "null",
+        "1",
+        "\"x\"",
+        "{\"content\":\"\\ud800\"}",
+    ];
     names(draft, &bodies.map(|body| (body, "body")));
     names(draft, &[(r#"["c","1","text","x"]"#, "body")]);
     names(draft, &[(&format!("{}{{}}", with("")), "body")]);
