@@ -10,6 +10,7 @@ use crate::raw;
 use serde_json::Value;
 use std::env;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
@@ -18,8 +19,12 @@ use std::time::{Duration, Instant};
 const READY_WITHIN: Duration = Duration::from_secs(120);
 const POLL: Duration = Duration::from_millis(50);
 
+/// The folder of compiled components in a data folder. It may be absent; copying it only spares
+/// each server of a test's own the seconds it takes to compile them again.
+const CACHE: &str = "cache";
+
 static SHARED: LazyLock<Server> =
-    LazyLock::new(|| Server::outside().unwrap_or_else(|| Server::start(Setup::default())));
+    LazyLock::new(|| Server::outside().unwrap_or_else(|| Server::start(Setup::default(), None)));
 
 /// How a server of one's own is started.
 #[derive(Default)]
@@ -56,7 +61,8 @@ impl Server {
             println!("skipped: IM_URL is set, and this test needs a server it may stop");
             return None;
         }
-        Some(Self::start(setup))
+        let compiled = Self::shared().data().join(CACHE);
+        Some(Self::start(setup, Some(&compiled)))
     }
 
     pub fn base(&self) -> &str {
@@ -97,12 +103,16 @@ impl Server {
         Some(Self { base: base.trim_end_matches('/').to_owned(), key, own: None })
     }
 
-    fn start(setup: Setup) -> Self {
+    /// `compiled`: where another server has put its compiled components.
+    fn start(setup: Setup, compiled: Option<&Path>) -> Self {
         let scratch = format!("im-tests-{}-{:016x}", std::process::id(), fastrand::u64(..));
         let data = env::temp_dir().join(scratch);
         fs::create_dir(&data).expect("a scratch folder can be made");
         if let Some(keys) = &setup.keys {
             fs::write(data.join("keys.json"), keys.to_string()).expect("the folder takes files");
+        }
+        if let Some(compiled) = compiled.filter(|folder| folder.is_dir()) {
+            copy_folder(compiled, &data.join(CACHE)).expect("compiled components can be copied");
         }
         let mut own = Own { process: None, data, args: setup.args };
         let process = launch(&own);
@@ -120,6 +130,20 @@ impl Drop for Own {
             let _ = fs::remove_dir_all(&self.data);
         }
     }
+}
+
+fn copy_folder(from: &Path, to: &Path) -> io::Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let (source, target) = (entry.path(), to.join(entry.file_name()));
+        if source.is_dir() {
+            copy_folder(&source, &target)?;
+        } else {
+            fs::copy(&source, &target)?;
+        }
+    }
+    Ok(())
 }
 
 fn launch(own: &Own) -> Process {
