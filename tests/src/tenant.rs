@@ -64,9 +64,10 @@ impl Tenant {
         self.bearing(&token::sign(&self.key, claims))
     }
 
-    /// Whoever this token makes one.
+    /// Whoever this token makes one, on connections of their own: connections belong to the runtime
+    /// of the test that opened them, and tenants outlive tests.
     pub fn bearing(&self, token: &str) -> Client {
-        self.client.with_token(token)
+        Client::new(self.client.base()).with_token(token)
     }
 
     pub fn nobody(&self) -> Client {

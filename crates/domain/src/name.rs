@@ -5,10 +5,8 @@ use crate::error::{Error, Result};
 use crate::limits::{CLIENT_MSG_ID_CHARS_MAX, NAME_CHARS_MAX};
 use std::fmt;
 
-fn check(field: &'static str, value: &str, chars_max: usize) -> Result<()> {
-    if value.is_empty() || value.len() > chars_max {
-        return Err(Error::invalid(field, format!("must have 1 to {chars_max} characters")));
-    }
+fn check_name(field: &'static str, value: &str) -> Result<()> {
+    check_length(field, value.len(), NAME_CHARS_MAX)?;
     let allowed = |b: u8| b.is_ascii_alphanumeric() || b"_.:@-".contains(&b);
     if !value.bytes().all(allowed) {
         return Err(Error::invalid(field, "may hold only A-Z a-z 0-9 . _ : @ -"));
@@ -16,8 +14,24 @@ fn check(field: &'static str, value: &str, chars_max: usize) -> Result<()> {
     Ok(())
 }
 
+/// Clients make these as they like, so any text will do that survives being logged and typed.
+fn check_client_id(field: &'static str, value: &str) -> Result<()> {
+    check_length(field, value.chars().count(), CLIENT_MSG_ID_CHARS_MAX)?;
+    if value.chars().any(char::is_control) {
+        return Err(Error::invalid(field, "may hold no control characters"));
+    }
+    Ok(())
+}
+
+fn check_length(field: &'static str, chars: usize, chars_max: usize) -> Result<()> {
+    if (1..=chars_max).contains(&chars) {
+        return Ok(());
+    }
+    Err(Error::invalid(field, format!("must have 1 to {chars_max} characters")))
+}
+
 macro_rules! name {
-    ($(#[$doc:meta])* $type:ident, $field:literal, $chars_max:expr) => {
+    ($(#[$doc:meta])* $type:ident, $field:literal, $check:ident) => {
         $(#[$doc])*
         #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub struct $type(String);
@@ -31,7 +45,7 @@ macro_rules! name {
             /// As [`Self::parse`], for a name that stands in another field.
             pub fn parse_as(field: &'static str, value: impl Into<String>) -> Result<Self> {
                 let value = value.into();
-                check(field, &value, $chars_max)?;
+                $check(field, &value)?;
                 Ok(Self(value))
             }
 
@@ -54,14 +68,14 @@ macro_rules! name {
 
 name!(
     /// A business line that shares the service with others and sees nothing of them.
-    Tenant, "tenant", NAME_CHARS_MAX
+    Tenant, "tenant", check_name
 );
-name!(UserId, "userId", NAME_CHARS_MAX);
-name!(DeviceId, "deviceId", NAME_CHARS_MAX);
-name!(ConversationId, "conversationId", NAME_CHARS_MAX);
+name!(UserId, "userId", check_name);
+name!(DeviceId, "deviceId", check_name);
+name!(ConversationId, "conversationId", check_name);
 name!(
     /// The client's own id of a message; a retry carries the same one.
-    ClientMsgId, "clientMsgId", CLIENT_MSG_ID_CHARS_MAX
+    ClientMsgId, "clientMsgId", check_client_id
 );
 
 #[cfg(test)]
@@ -79,6 +93,16 @@ mod tests {
         assert!(Tenant::parse("").is_err());
         assert!(Tenant::parse("a".repeat(NAME_CHARS_MAX)).is_ok());
         assert!(Tenant::parse("a".repeat(NAME_CHARS_MAX + 1)).is_err());
+    }
+
+    #[test]
+    fn a_client_message_id_may_be_any_printable_text() {
+        for good in ["a b/c+d=", "é\u{1f600}", &"ż".repeat(CLIENT_MSG_ID_CHARS_MAX)] {
+            assert!(ClientMsgId::parse(good).is_ok(), "{good}");
+        }
+        for bad in ["", "a\0", "a\n", &"ż".repeat(CLIENT_MSG_ID_CHARS_MAX + 1)] {
+            assert!(ClientMsgId::parse(bad).is_err(), "{bad:?}");
+        }
     }
 
     #[test]

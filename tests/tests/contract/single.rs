@@ -94,8 +94,8 @@ async fn pairs_do_not_run_into_each_other() {
 async fn a_pair_of_the_longest_names_has_a_chat_too() {
     let tenant = Tenant::new("single-long");
     let (long, other) = ("x".repeat(64), format!("{}y", "x".repeat(63)));
-    let receipt = send(&tenant.user(&long), to(&other, "1", "x")).await;
+    let receipt = send(&tenant.device(&long, "phone"), to(&other, "1", "x")).await;
     let id = shape::text(&receipt, "conversationId");
     assert!(id.len() <= 64, "an id like any other: {id}");
-    assert_eq!(contents(&tenant.user(&other), id).await, ["x"]);
+    assert_eq!(contents(&tenant.device(&other, "phone"), id).await, ["x"]);
 }

@@ -113,7 +113,6 @@ async fn wrong_type_in_reading() {
         (GET, "msgIds", no_ids.iter().map(|bad| json!([bad])).collect()),
         (PULL, "direction", vec![json!("sideways"), json!(1), json!("UP"), json!("")]),
         (PULL, "types", vec![json!("text"), json!(["typing"]), json!([1]), json!({})]),
-        (PULL, "requests", vec![json!("room"), json!({})]),
         (SYNC, "autoAdvance", vec![json!("yes"), json!(1)]),
         (SYNC, "epoch", vec![json!(1), json!([])]),
         (RUN, "tasks", vec![json!("drain"), json!(["dance"]), json!([1])]),
@@ -121,6 +120,9 @@ async fn wrong_type_in_reading() {
     ];
     for (route, field, values) in wrong {
         refused_values(&room, route, field, &values).await;
+    }
+    for bad in [json!("room"), json!({}), json!(1)] {
+        room.ann.post(PULL, json!({"requests": bad})).await.refused("invalid_request").naming("requests");
     }
     room.untouched().await;
 }
