@@ -21,9 +21,10 @@ pub const OVERLOAD_RETRY_AFTER: Duration = Duration::from_secs(1);
 /// more precise answer comes first; this one stops what no function should have to look at.
 pub const REQUEST_BODY_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
-/// A body up to this size is read whole before a guest sees the request: one chunk costs the guest
-/// fewer calls than several, and a slow client occupies no instance. Larger ones stream.
-pub const REQUEST_BODY_BUFFERED_BYTES_MAX: u64 = 256 * 1024;
+/// A body up to this size is read whole before the request takes a slot: one chunk costs the guest
+/// fewer calls than several, and a slow client occupies neither slot nor instance. Larger ones
+/// stream. All connections together can make the host hold this much times their number.
+pub const REQUEST_BODY_BUFFERED_BYTES_MAX: u64 = 64 * 1024;
 
 /// How long a client may take to send a body that is read whole.
 pub const REQUEST_BODY_READ_MAX: Duration = Duration::from_secs(30);
@@ -56,6 +57,10 @@ pub const INSTANCE_REQUESTS_CONCURRENT_MAX: usize = 16;
 
 /// How long an instance without work is kept. Spin's default.
 pub const INSTANCE_IDLE_MAX: Duration = Duration::from_secs(1);
+
+/// How often each component is looked at for requests that wait behind a computing guest; if none
+/// of them begins from one look to the next, they get fresh instances beside it.
+pub const STALL_CHECK_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Instances alive at once, all components together: one for each request in work, and as many that
 /// wait for work after a burst, for each of the four functions.

@@ -2,6 +2,7 @@
 
 mod auth;
 mod capability;
+mod client;
 mod command;
 mod compose;
 mod data;

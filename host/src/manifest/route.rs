@@ -36,12 +36,4 @@ impl RouteKind {
         }
         Ok(kind(path.to_owned()))
     }
-
-    /// The route as the manifest writes it.
-    pub fn text(&self) -> String {
-        match self {
-            Self::Exact(path) => path.clone(),
-            Self::Below(prefix) => format!("{prefix}/..."),
-        }
-    }
 }

@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::time::Duration;
 
-use super::read::parse;
 use super::app::Variable;
 use super::dependency::Inherit;
+use super::read::parse;
 use super::*;
 
 const HEAD: &str = "spin_manifest_version = 2\n[application]\nname = \"app\"\n";

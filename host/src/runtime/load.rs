@@ -12,6 +12,7 @@ use wasmtime_wasi_http::p3::bindings::ServicePre;
 
 use super::component::RunningComponent;
 use super::state::GuestState;
+use super::worker::InstanceMaker;
 use crate::capability::{self, Grants, sqlite};
 use crate::compose::{self, ComposeError};
 use crate::manifest::{App, Component};
@@ -55,7 +56,7 @@ pub async fn load_all(
     let mut loaded = BTreeMap::new();
     for task in tasks {
         let component = task.await.map_err(|_| LoadError::Panicked)??;
-        loaded.insert(component.id().to_string(), Arc::new(component));
+        loaded.insert(component.id().to_string(), component);
     }
     Ok(loaded)
 }
@@ -91,7 +92,7 @@ fn load(
     component: &Component,
     grants: Grants,
     linker: &Linker<GuestState>,
-) -> Result<RunningComponent, LoadError> {
+) -> Result<Arc<RunningComponent>, LoadError> {
     let started = Instant::now();
     let bytes = compose::compose(component).map_err(|source| LoadError::Compose { id: id.into(), source })?;
     let compiled = wasmtime::component::Component::from_binary(linker.engine(), &bytes)
@@ -108,7 +109,7 @@ fn load(
         bytes.len() / 1024,
         started.elapsed().as_millis()
     ));
-    Ok(RunningComponent::new(id, linked, grants))
+    Ok(RunningComponent::new(InstanceMaker { id: id.into(), component: linked, grants }))
 }
 
 fn exports_handler(component: &types::Component, engine: &Engine) -> bool {

@@ -3,6 +3,7 @@
 mod component;
 mod engine;
 mod expiration;
+mod lane;
 mod load;
 mod state;
 mod worker;

@@ -10,12 +10,14 @@ use wasmtime_wasi_http::handler::{HandlerState, Instance, Proxy, ShouldAccept, W
 use wasmtime_wasi_http::p3::bindings::ServicePre;
 
 use super::expiration::Expiration;
+use super::lane::Ticket;
 use super::state::GuestState;
 use crate::capability::Grants;
 use crate::limits::{INSTANCE_REQUESTS_CONCURRENT_MAX, INSTANCE_REQUESTS_MAX, REQUEST_DEADLINE};
 use crate::output;
 
 /// Makes instances of one component.
+#[derive(Clone)]
 pub struct InstanceMaker {
     pub id: Arc<str>,
     pub component: ServicePre<GuestState>,
@@ -47,7 +49,7 @@ pub struct InstanceRules {
 
 impl WorkerState for InstanceRules {
     type StoreData = GuestState;
-    type RequestData = ();
+    type RequestData = Ticket;
 
     fn should_accept_request(&self, concurrent_count: usize, total_count: usize) -> ShouldAccept {
         if total_count >= INSTANCE_REQUESTS_MAX {
@@ -62,15 +64,16 @@ impl WorkerState for InstanceRules {
     fn on_request_start(
         &self,
         _store: StoreContextMut<'_, GuestState>,
-        _data: (),
+        ticket: Ticket,
         _task: GuestTaskId,
     ) -> Pin<Box<dyn Future<Output = ()> + Send + Sync>> {
+        drop(ticket);
         Box::pin(tokio::time::sleep(REQUEST_DEADLINE))
     }
 
     fn drop(&self, store: Store<GuestState>, result: wasmtime::Result<()>) {
         if let Err(error) = result {
-            output::note(&format!("im: component `{}` failed: {error:?}", self.id));
+            output::note(&format!("im: component `{}` failed: {error:#}", self.id));
         }
         // With the store go its SQLite connections, and closing those may block.
         tokio::task::spawn_blocking(move || drop(store));

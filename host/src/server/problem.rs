@@ -117,7 +117,7 @@ impl From<&CallError> for Problem {
         match error {
             CallError::TimedOut => Self::TimedOut,
             CallError::NoInstance(_) => Self::Overloaded,
-            CallError::Failed(_) => Self::Internal,
+            CallError::InstanceGone | CallError::Failed(_) => Self::Internal,
         }
     }
 }

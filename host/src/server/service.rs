@@ -13,7 +13,7 @@ use super::request::prepare;
 use super::router::Router;
 use crate::limits::REQUESTS_CONCURRENT_MAX;
 use crate::output;
-use crate::runtime::{Body, RunningComponent};
+use crate::runtime::{Body, CallError, RunningComponent};
 
 /// The app as requests meet it.
 pub struct Service {
@@ -48,14 +48,14 @@ impl Service {
             return finish(Problem::NoRoute.response(), record, None);
         };
         record.set_component(component.id());
+        let request = match prepare(request).await {
+            Ok(request) => request,
+            Err(problem) => return finish(problem.response(), record, None),
+        };
         let Ok(slot) = Arc::clone(&self.slots).try_acquire_owned() else {
             return finish(Problem::Overloaded.response(), record, None);
         };
-        let answer = match prepare(request).await {
-            Ok(request) => call(&component, request).await,
-            Err(problem) => problem.response(),
-        };
-        finish(answer, record, Some(slot))
+        finish(call(&component, request).await, record, Some(slot))
     }
 }
 
@@ -63,7 +63,10 @@ async fn call(component: &RunningComponent, request: Request<Body>) -> Response<
     match component.call(request).await {
         Ok(answer) => answer,
         Err(error) => {
-            output::note(&format!("im: component `{}`: {error}", component.id()));
+            // An instance that goes tells why itself.
+            if !matches!(error, CallError::InstanceGone) {
+                output::note(&format!("im: component `{}`: {error}", component.id()));
+            }
             Problem::from(&error).response()
         }
     }

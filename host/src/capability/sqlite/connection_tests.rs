@@ -39,10 +39,20 @@ fn values_come_back_as_they_went() {
 fn no_other_file_is_reached() {
     let (dir, db) = open();
     let other = dir.path().join("other.db").display().to_string();
-    for statement in [format!("ATTACH '{other}' AS o"), format!("VACUUM INTO '{other}'")] {
+    for statement in [
+        format!("ATTACH '{other}' AS o"),
+        format!("ATTACH '{other}' || '' AS o"),
+        format!("VACUUM INTO '{other}'"),
+        format!("VACUUM INTO '{other}' || ''"),
+        "PRAGMA Temp_Store_Directory = '/'".into(),
+        "PRAGMA hard_heap_limit = 1".into(),
+    ] {
         let text = message(run(&db, &statement, vec![]));
-        assert!(text.contains("not authorized"), "{statement}: {text}");
+        assert!(text.contains("authoriz"), "{statement}: {text}");
     }
+    let parameter = vec![wit::Value::Text(other)];
+    let text = message(run(&db, "ATTACH ? AS o", parameter));
+    assert!(text.contains("authoriz"), "{text}");
     run(&db, "ATTACH ':memory:' AS m", vec![]).result.unwrap();
     run(&db, "VACUUM", vec![]).result.unwrap();
     assert!(!dir.path().join("other.db").exists());

@@ -113,9 +113,7 @@ impl<T: Send + 'static> wit::HostConnectionWithStore<T> for Sqlite {
 fn streams<T: 'static>(mut access: Access<'_, T, Sqlite>, outcome: Outcome) -> wasmtime::Result<Streams> {
     let rows = StreamReader::new(&mut access, outcome.rows)?;
     let result = outcome.result;
-    let end = FutureReader::new(&mut access, async move {
-        Ok::<_, wasmtime::Error>(result)
-    })?;
+    let end = FutureReader::new(&mut access, async move { Ok::<_, wasmtime::Error>(result) })?;
     Ok((outcome.columns, rows, end))
 }
 
