@@ -2,6 +2,7 @@
 //! nothing that is sent again: `im` is killed (or stopped) after a random number of receipts while
 //! writers write, its files are checked as they lie, it is started on them again, and the history is
 //! compared with the receipts. Needs a server of its own: skipped where `IM_URL` is set.
+//! `IM_SOAK_SECONDS` makes it go on for so long (`cargo xtask soak`).
 
 use fastrand::Rng;
 use im_tests::client::Client;
@@ -60,8 +61,14 @@ async fn write(writer: Client, key: String, batch: usize, receipts: Arc<AtomicUs
 }
 
 /// Lets writers write until `enough` receipts have come, then ends the server.
-async fn end_under_writes(server: &mut Server, round: usize, enough: usize, signal: Signal) -> Known {
-    let tenant = Tenant::on(server, "crash");
+async fn end_under_writes(
+    server: &mut Server,
+    label: &str,
+    round: usize,
+    enough: usize,
+    signal: Signal,
+) -> Known {
+    let tenant = Tenant::on(server, label);
     let receipts = Arc::new(AtomicUsize::new(0));
     let mut writers = JoinSet::new();
     for n in 0..WRITERS {
@@ -79,8 +86,8 @@ async fn end_under_writes(server: &mut Server, round: usize, enough: usize, sign
 }
 
 /// Compares the history with all receipts; what has none is sent again first.
-async fn check(server: &Server, known: &mut Known) {
-    let tenant = Tenant::on(server, "crash");
+async fn check(server: &Server, label: &str, known: &mut Known) {
+    let tenant = Tenant::on(server, label);
     let mut missed = 0;
     for ((room, id), receipt) in known.iter_mut().filter(|(_, receipt)| receipt.is_null()) {
         let writer = id.split('-').nth(1).expect("round-writer-batch-item");
@@ -140,8 +147,20 @@ fn check_databases(data: &Path) {
     fs::remove_dir_all(&copy).expect("the copy can be removed");
 }
 
+/// [`ROUNDS`] rounds, and more of them, each lot with a tenant of its own, while a soak lasts.
 async fn rounds(server: &mut Server, rng: &mut Rng, signal: Signal) {
-    let tenant = Tenant::on(server, "crash");
+    let lasts = std::env::var("IM_SOAK_SECONDS").ok().and_then(|seconds| seconds.parse().ok());
+    let end = Instant::now() + Duration::from_secs(lasts.unwrap_or(0));
+    for lot in 0.. {
+        lot_of_rounds(server, &format!("crash-{lot}"), rng, signal).await;
+        if Instant::now() >= end {
+            break;
+        }
+    }
+}
+
+async fn lot_of_rounds(server: &mut Server, label: &str, rng: &mut Rng, signal: Signal) {
+    let tenant = Tenant::on(server, label);
     let names: Vec<String> = (0..WRITERS).map(|n| format!("writer-{n}")).collect();
     let members: Vec<&str> = names.iter().map(String::as_str).collect();
     for n in 0..ROOMS {
@@ -150,10 +169,10 @@ async fn rounds(server: &mut Server, rng: &mut Rng, signal: Signal) {
     let mut known = Known::new();
     for round in 0..ROUNDS {
         let enough = rng.usize(1..1_500);
-        known.extend(end_under_writes(server, round, enough, signal).await);
+        known.extend(end_under_writes(server, label, round, enough, signal).await);
         check_databases(server.data());
         server.start_again();
-        check(server, &mut known).await;
+        check(server, label, &mut known).await;
     }
 }
 

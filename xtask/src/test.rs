@@ -31,19 +31,10 @@ pub fn soak(seconds: Option<&str>) -> Outcome {
         return Err(Failure(format!("soak: {seconds} is not a number of seconds")));
     }
     build::build()?;
-    let soak = [
-        "test",
-        "--locked",
-        "--release",
-        "--package",
-        "im-tests",
-        "--test",
-        "soak",
-        "--",
-        "--ignored",
-        "--nocapture",
-    ];
-    run("soak", cargo().env("IM_SOAK_SECONDS", seconds).args(soak))
+    let soak = ["test", "--locked", "--release", "--package", "im-tests", "--test", "black_box"];
+    let command = &mut cargo();
+    command.args(soak).args(["--", "crash::", "--nocapture"]);
+    run("soak", command.env("IM_SOAK_SECONDS", seconds))
 }
 
 /// Every package but those that are components and nothing else.
