@@ -4,7 +4,7 @@
 use crate::auth::{self, Caller};
 use crate::exchange::{Head, Request, Response};
 use crate::keys::Keys;
-use crate::problem::Problem;
+use crate::problem::{Code, Problem};
 use crate::routes::{Access, Component, Op, ROUTES, Route};
 use im_domain::limits::REQUEST_BYTES_MAX;
 use im_domain::storage::Storage;
@@ -38,7 +38,7 @@ pub fn admit(component: Component, head: &Head, keys: &Keys, now_ms: u64) -> Res
         }
     };
     if route.access == Access::Operator && !caller.as_ref().is_some_and(Caller::privileged) {
-        return Err(Problem::forbidden("authorization", "this needs a token with scope service or admin"));
+        return Err(Problem::new(Code::Forbidden, "this needs a token with scope service or admin"));
     }
     let takes_body = route.method == "POST";
     if takes_body {

@@ -63,8 +63,12 @@ fn reason(error: Error) -> String {
     }
 }
 
+/// What names may hold: the regular expressions of what the domain checks.
+const NAME_PATTERN: &str = "^[A-Za-z0-9._:@-]+$";
+const PRINTABLE_PATTERN: &str = r"^[^\u0000-\u001f\u007f-\u009f]+$";
+
 macro_rules! names {
-    ($($type:ident $chars_max:expr),+ $(,)?) => {$(
+    ($($type:ident $pattern:ident $chars_max:expr),+ $(,)?) => {$(
         impl Spelled for $type {
             const NAME: &'static str = stringify!($type);
 
@@ -75,7 +79,7 @@ macro_rules! names {
             fn schema() -> Schema {
                 json_schema!({
                     "type": "string",
-                    "pattern": "^[A-Za-z0-9._:@-]+$",
+                    "pattern": $pattern,
                     "minLength": 1,
                     "maxLength": $chars_max,
                 })
@@ -85,10 +89,10 @@ macro_rules! names {
 }
 
 names! {
-    UserId NAME_CHARS_MAX,
-    DeviceId NAME_CHARS_MAX,
-    ConversationId NAME_CHARS_MAX,
-    ClientMsgId CLIENT_MSG_ID_CHARS_MAX,
+    UserId NAME_PATTERN NAME_CHARS_MAX,
+    DeviceId NAME_PATTERN NAME_CHARS_MAX,
+    ConversationId NAME_PATTERN NAME_CHARS_MAX,
+    ClientMsgId PRINTABLE_PATTERN CLIENT_MSG_ID_CHARS_MAX,
 }
 
 macro_rules! choices {

@@ -1,7 +1,6 @@
 //! What is refused before a route sees it, and in which order.
 
 use super::*;
-use crate::problem::Code;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use hmac::{Hmac, KeyInit, Mac};
