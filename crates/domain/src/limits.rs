@@ -9,6 +9,9 @@ pub const EXT_BYTES_MAX: usize = 4_096;
 pub const EXT_DEPTH_MAX: usize = 32;
 /// Largest request body, in bytes: a batch of 100 largest messages, escaped moderately.
 pub const REQUEST_BYTES_MAX: usize = 8 * 1024 * 1024;
+/// How much of a body is taken in only to be thrown away, when a request is refused by its head, in
+/// bytes: enough that a client slightly above the limit reads why, not enough to be a burden.
+pub const REQUEST_DISCARD_BYTES_MAX: usize = 2 * REQUEST_BYTES_MAX;
 /// Longest id of a tenant, user, device or conversation, in characters (all of them ASCII).
 pub const NAME_CHARS_MAX: usize = 64;
 /// Longest `clientMsgId`, in characters: the origin's column, enough for a UUID or a ULID.

@@ -11,7 +11,7 @@ use crate::keys::Keys;
 use crate::log;
 use crate::problem::Problem;
 use crate::router::{Api, Call, admit, answer, check_size};
-use im_domain::limits::REQUEST_BYTES_MAX;
+use im_domain::limits::{REQUEST_BYTES_MAX, REQUEST_DISCARD_BYTES_MAX};
 use im_domain::storage::Storage;
 use spin_sdk::wasip3::clocks::system_clock;
 use spin_sdk::wasip3::http::types::{self, ErrorCode, Fields, Method};
@@ -37,7 +37,13 @@ pub async fn serve<A: Api>(
 async fn respond<A: Api>(request: types::Request, storage: &impl Storage) -> Result<Response, Problem> {
     let keys = keys().await?;
     let head = head(&request);
-    let call: Call = admit(A::COMPONENT, &head, &keys, now_ms())?;
+    let call: Call = match admit(A::COMPONENT, &head, &keys, now_ms()) {
+        Ok(call) => call,
+        Err(problem) => {
+            discard(request, head.content_length).await;
+            return Err(problem);
+        }
+    };
     let body = match call.takes_body {
         true => read(request, head.content_length).await?,
         false => Vec::new(),
@@ -106,6 +112,28 @@ fn method(method: Method) -> String {
         Method::Other(name) => return name,
     };
     name.to_owned()
+}
+
+/// Takes in a body that nobody will look at, within a bound: a client that is still writing when the
+/// connection closes would see that, and not the answer.
+async fn discard(request: types::Request, length: Option<u64>) {
+    // Without an announced length there is no body, or it comes in chunks, which is rare enough.
+    let Some(length) = length.and_then(|length| usize::try_from(length).ok()).filter(|l| *l > 0) else {
+        return;
+    };
+    let (_done, result) = wit_future::new(|| Ok(()));
+    let (mut stream, _trailers) = types::Request::consume_body(request, result);
+    let mut left = length.min(REQUEST_DISCARD_BYTES_MAX);
+    let mut buffer = Vec::with_capacity(left.min(READ_BYTES_MAX));
+    while left > 0 {
+        let (status, filled) = stream.read(buffer).await;
+        left = left.saturating_sub(filled.len());
+        buffer = filled;
+        buffer.clear();
+        if !matches!(status, StreamResult::Complete(_)) {
+            break;
+        }
+    }
 }
 
 /// Reads the body up to the length announced, else to its end, and never past
