@@ -12,7 +12,8 @@ pub fn note(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{text}");
 }
 
-/// The one line that says why a command failed. An error's text may span lines; here it must not.
+/// One line that says what went wrong, or what the host does about it. The text of an error may span
+/// lines; here it must not.
 pub fn error_line(text: &str) {
     let flat: Vec<&str> = text.lines().map(str::trim).filter(|l| !l.is_empty()).collect();
     note(&format!("im: {}", flat.join(" ")));

@@ -44,7 +44,7 @@ impl Schedule {
             let outcome = self.call(&service).await;
             // A failure that lasts is told once, and so is its end.
             if outcome != last {
-                output::note(&format!("im: schedule of `{}`: {outcome}", self.component));
+                output::error_line(&format!("schedule of `{}`: {outcome}", self.component));
             }
             last = outcome;
         }

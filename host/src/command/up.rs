@@ -10,7 +10,7 @@ use super::CommandError;
 use crate::auth::{self, SigningKey};
 use crate::data::DataFolder;
 use crate::limits::LISTEN_DEFAULT;
-use crate::manifest::{self, App};
+use crate::manifest::{self, App, ManifestError};
 use crate::output;
 use crate::runtime::{self, RunningComponent};
 use crate::schedule::{self, Schedule};
@@ -61,7 +61,10 @@ pub fn run(args: Args) -> Result<(), CommandError> {
 
 async fn up(args: &Args) -> Result<(), CommandError> {
     let profile = args.profile.as_deref();
-    let mut app = manifest::load(&args.manifest, profile).map_err(CommandError::failed)?;
+    let mut app = manifest::load(&args.manifest, profile).map_err(|error| match error {
+        ManifestError::NoProfile { .. } => CommandError::usage(error),
+        _ => CommandError::failed(error),
+    })?;
     app.retain(&args.component).map_err(|e| CommandError::Usage(format!("--component: {e}")))?;
     let mut sources = given_values(args, &app)?;
     let data = DataFolder::open(&args.data).map_err(CommandError::failed)?;
@@ -117,7 +120,7 @@ async fn load(
     let cache = data.cache_folder().map_err(CommandError::failed)?;
     let sqlite = data.sqlite_folder().map_err(CommandError::failed)?;
     let engine = runtime::new_engine(&cache).map_err(CommandError::failed)?;
-    output::note(&format!("im: preparing {} components", app.components.len()));
+    output::error_line(&format!("preparing {} components", app.components.len()));
     let loaded = runtime::load_all(&engine, app, values, sqlite).await;
     loaded.map_err(CommandError::failed)
 }
@@ -131,7 +134,7 @@ fn stop_signal() -> Result<impl Future<Output = ()>, CommandError> {
             _ = interrupt.recv() => {}
             _ = terminate.recv() => {}
         }
-        output::note("im: stopping");
+        output::error_line("stopping");
     })
 }
 
@@ -150,8 +153,8 @@ fn start_schedules(
                 let schedule = Schedule { component: id.clone(), interval, key };
                 started.push(tokio::spawn(schedule.run(Arc::clone(service))));
             }
-            Err(why) => output::note(&format!(
-                "im: POST {} of `{id}` is not called on schedule: {why}",
+            Err(why) => output::error_line(&format!(
+                "POST {} of `{id}` is not called on schedule: {why}",
                 schedule::ROUTE
             )),
         }

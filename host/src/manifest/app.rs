@@ -51,7 +51,6 @@ pub struct Component {
 
 impl App {
     pub(super) fn from_raw(raw: raw::Manifest, folder: &Path, profile: Option<&str>) -> Result<Self, String> {
-        known_profile(&raw.component, profile)?;
         let tool: raw::ApplicationTool = own_table(&raw.application.tool, "application")?;
         let app = Self {
             name: raw.application.name,
@@ -124,14 +123,6 @@ fn routes(
             Ok(Route { kind, component: trigger.component })
         })
         .collect()
-}
-
-fn known_profile(components: &BTreeMap<String, raw::Component>, profile: Option<&str>) -> Result<(), String> {
-    let Some(wanted) = profile else { return Ok(()) };
-    if components.values().any(|component| component.profile.contains_key(wanted)) {
-        return Ok(());
-    }
-    Err(format!("no component has a profile `{wanted}`"))
 }
 
 fn components(

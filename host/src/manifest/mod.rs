@@ -12,7 +12,7 @@ mod template;
 
 pub use app::{App, Component};
 pub use dependency::{Capability, Dependency};
-pub use read::load;
+pub use read::{ManifestError, load};
 pub use route::{Route, RouteKind};
 
 #[cfg(test)]

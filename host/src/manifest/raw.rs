@@ -18,6 +18,14 @@ pub struct Manifest {
     pub component: BTreeMap<String, Component>,
 }
 
+impl Manifest {
+    /// Whether any component has a profile of this name.
+    pub fn has_profile(&self, name: &str) -> bool {
+        let mut components = self.component.values();
+        components.any(|component| component.profile.contains_key(name))
+    }
+}
+
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Application {

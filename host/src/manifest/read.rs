@@ -20,6 +20,8 @@ pub enum ManifestError {
     Syntax { file: String, line: usize, problem: String },
     #[error("{file}: {problem}")]
     Meaning { file: String, problem: String },
+    #[error("{file}: no component has a profile `{profile}`")]
+    NoProfile { file: String, profile: String },
 }
 
 /// Reads the manifest and applies a profile to it. Paths in it are relative to the file.
@@ -50,6 +52,11 @@ pub(super) fn parse(
             "spin_manifest_version {} is not supported, only {MANIFEST_VERSION} is",
             manifest.spin_manifest_version
         )));
+    }
+    if let Some(profile) = profile
+        && !manifest.has_profile(profile)
+    {
+        return Err(ManifestError::NoProfile { file: name.to_owned(), profile: profile.to_owned() });
     }
     App::from_raw(manifest, folder, profile).map_err(meaning)
 }

@@ -68,8 +68,8 @@ impl RunningComponent {
     /// Sends later requests to fresh instances. Those of the old lane finish what they have, and go
     /// as idle ones do.
     fn change_lane(&self) {
-        output::note(&format!(
-            "im: component `{}`: requests wait behind a busy instance; new instances take over",
+        output::error_line(&format!(
+            "component `{}`: requests wait behind a busy instance; new instances take over",
             self.id()
         ));
         let fresh = Arc::new(Lane::new(self.maker.clone()));

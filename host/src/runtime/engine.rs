@@ -33,7 +33,7 @@ pub fn new_engine(cache_folder: &Path) -> Result<Engine, EngineError> {
         Ok(engine) => engine,
         Err(error) => {
             // The pool reserves terabytes of address space, which some machines do not grant.
-            output::note(&format!("im: instances are made without a pool, which is slower: {error}"));
+            output::error_line(&format!("instances are made without a pool, which is slower: {error}"));
             config.allocation_strategy(InstanceAllocationStrategy::OnDemand);
             Engine::new(&config).map_err(EngineError)?
         }

@@ -73,7 +73,7 @@ impl WorkerState for InstanceRules {
 
     fn drop(&self, store: Store<GuestState>, result: wasmtime::Result<()>) {
         if let Err(error) = result {
-            output::note(&format!("im: component `{}` failed: {error:#}", self.id));
+            output::error_line(&format!("component `{}` failed: {error:#}", self.id));
         }
         // With the store go its SQLite connections, and closing those may block.
         tokio::task::spawn_blocking(move || drop(store));

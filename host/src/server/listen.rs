@@ -60,7 +60,7 @@ pub async fn serve(listener: TcpListener, service: Arc<Service>, stop: impl Futu
     }
     drop(listener);
     if tokio::time::timeout(SHUTDOWN_GRACE, open.shutdown()).await.is_err() {
-        output::note("im: some requests did not finish in time and were cut off");
+        output::error_line("some requests did not finish in time and were cut off");
     }
 }
 

@@ -38,7 +38,7 @@ pub enum Problem {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Document {
-    r#type: &'static str,
+    r#type: String,
     title: &'static str,
     status: u16,
     code: &'static str,
@@ -90,7 +90,7 @@ impl Problem {
     pub fn response(self) -> Response<Body> {
         let (status, code, detail) = self.entry();
         let document = Document {
-            r#type: "about:blank",
+            r#type: format!("urn:im-store:problem:{code}"),
             title: status.canonical_reason().unwrap_or_default(),
             status: status.as_u16(),
             code,

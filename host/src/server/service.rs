@@ -65,7 +65,7 @@ async fn call(component: &RunningComponent, request: Request<Body>) -> Response<
         Err(error) => {
             // An instance that goes tells why itself.
             if !matches!(error, CallError::InstanceGone) {
-                output::note(&format!("im: component `{}`: {error}", component.id()));
+                output::error_line(&format!("component `{}`: {error}", component.id()));
             }
             Problem::from(&error).response()
         }

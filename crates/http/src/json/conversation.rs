@@ -102,8 +102,8 @@ pub struct ListIn {
     /// The cursor of the part before; empty or not given: from the newest on.
     #[schemars(length(max = LIST_CURSOR_CHARS_MAX))]
     cursor: Option<String>,
-    /// 20 if not given.
-    #[schemars(range(min = 1, max = PAGE_ITEMS_MAX))]
+    /// How many at the most.
+    #[schemars(range(min = 1, max = PAGE_ITEMS_MAX), extend("default" = PAGE_ITEMS_DEFAULT))]
     limit: Option<u32>,
 }
 

@@ -28,8 +28,8 @@ pub struct PullIn {
     /// Where to read on: the cursor of the page before. 0 or nothing: from the newest (`up`) or the
     /// oldest message (`down`) on.
     last_msg_id: Option<IdIn>,
-    /// 20 if not given.
-    #[schemars(range(min = 1, max = PAGE_ITEMS_MAX))]
+    /// How many at the most.
+    #[schemars(range(min = 1, max = PAGE_ITEMS_MAX), extend("default" = PAGE_ITEMS_DEFAULT))]
     limit: Option<u32>,
     /// `up`, newest first, if not given; `down`: oldest first.
     direction: Option<Text<Direction>>,

@@ -23,8 +23,8 @@ pub struct SyncIn {
     /// Up to where the device has stored everything: confirms it, and reads on from there. Not
     /// given: reads on from the device's position.
     last_msg_id: Option<IdIn>,
-    /// 100 if not given.
-    #[schemars(range(min = 1, max = PAGE_ITEMS_MAX))]
+    /// How many at the most.
+    #[schemars(range(min = 1, max = PAGE_ITEMS_MAX), extend("default" = SYNC_ITEMS_DEFAULT))]
     limit: Option<u32>,
     /// The epoch of the device's last answer.
     #[schemars(length(max = EPOCH_CHARS_MAX))]

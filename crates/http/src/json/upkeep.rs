@@ -17,8 +17,8 @@ const TASKS_MAX: usize = Task::ALL.len();
 pub struct RunIn {
     /// All if not given.
     tasks: Option<List<Text<Task>, 1, TASKS_MAX>>,
-    /// How long the run may take, in milliseconds; 10,000 if not given.
-    #[schemars(range(min = 1, max = RUN_MS_MAX))]
+    /// How long the run may take, in milliseconds.
+    #[schemars(range(min = 1, max = RUN_MS_MAX), extend("default" = RUN_MS_DEFAULT))]
     max_ms: Option<u64>,
 }
 

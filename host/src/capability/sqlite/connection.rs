@@ -129,8 +129,7 @@ fn authorize(context: AuthContext<'_>) -> Authorization {
 }
 
 fn is_of_process(pragma: &str) -> bool {
-    let same = |name: &&str| name.eq_ignore_ascii_case(pragma);
-    PRAGMAS_OF_PROCESS.iter().any(|name| same(name))
+    PRAGMAS_OF_PROCESS.iter().any(|name| name.eq_ignore_ascii_case(pragma))
 }
 
 #[cfg(test)]
