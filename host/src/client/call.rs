@@ -1,8 +1,6 @@
 //! The HTTP client: JSON calls over a bounded number of kept connections, tried again when that can
 //! help.
 
-use std::time::Duration;
-
 use bytes::Bytes;
 use http::header::{AUTHORIZATION, CONTENT_TYPE};
 use http::{HeaderValue, Method, Request, StatusCode};

@@ -1,7 +1,7 @@
 //! A client of the message store: what the commands that talk to a server are made of.
 
+mod call;
 mod fault;
-mod http;
 mod identity;
 pub mod limits;
 mod random;
@@ -12,8 +12,8 @@ mod text;
 mod url;
 pub mod wire;
 
-pub use fault::CallError;
-pub use http::{Client, Effort};
+pub use call::{Client, Effort};
+pub use fault::{CallError, Refusal};
 pub use identity::Identity;
-pub use random::uuid;
+pub use random::{chance, uuid};
 pub use url::ServerUrl;

@@ -45,7 +45,8 @@ mod tests {
     #[test]
     fn waits_double_up_to_the_longest() {
         let mut retry = Retry::new(10);
-        let waits: Vec<u128> = std::iter::from_fn(|| retry.next(None, u8::MAX)).map(|w| w.as_millis()).collect();
+        let waits: Vec<u128> =
+            std::iter::from_fn(|| retry.next(None, u8::MAX)).map(|w| w.as_millis()).collect();
         assert_eq!(waits, [100, 200, 400, 800, 1600, 3200, 5000, 5000, 5000]);
         assert_eq!(retry.attempts(), 10);
     }

@@ -1,6 +1,13 @@
 //! The commands, one file each.
 
+mod connection;
 mod error;
+mod key;
+mod pull;
+mod replay;
+mod send;
+mod status;
+mod sync;
 mod token;
 mod up;
 
@@ -22,6 +29,16 @@ enum Command {
     Up(up::Args),
     /// Print a token for a user, and nothing else
     Token(token::Args),
+    /// Send a message, and print its receipt
+    Send(send::Args),
+    /// Show the history of a conversation
+    Pull(pull::Args),
+    /// Show what a device does not have yet of a conversation
+    Sync(sync::Args),
+    /// Show the state of the store
+    Status(status::Args),
+    /// Send a file of chat; safe to repeat
+    Replay(replay::Args),
 }
 
 impl Cli {
@@ -30,6 +47,11 @@ impl Cli {
         match self.command {
             Command::Up(args) => up::run(args),
             Command::Token(args) => token::run(args),
+            Command::Send(args) => send::run(args),
+            Command::Pull(args) => pull::run(args),
+            Command::Sync(args) => sync::run(args),
+            Command::Status(args) => status::run(args),
+            Command::Replay(args) => replay::run(args),
         }
     }
 }
