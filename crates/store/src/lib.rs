@@ -4,4 +4,5 @@
 pub mod embedded;
 #[cfg(feature = "native")]
 pub mod native;
+pub mod sql;
 pub mod sqlite;

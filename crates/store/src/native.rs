@@ -1,6 +1,7 @@
 //! The SQLite port over the crate rusqlite.
 
-use crate::sqlite::{Row, SqlError, Sqlite, Value};
+use crate::sql::{Row, SqlError, Value};
+use crate::sqlite::Sqlite;
 use rusqlite::types::{Value as Native, ValueRef};
 use std::path::Path;
 
@@ -41,6 +42,8 @@ fn to_native(value: Value) -> Native {
         Value::Real(value) => Native::Real(value),
         Value::Text(value) => Native::Text(value),
         Value::Blob(value) => Native::Blob(value),
+        // SQLite has no arrays; the embedded engine makes none.
+        Value::Integers(_) | Value::Texts(_) => Native::Null,
     }
 }
 

@@ -1,6 +1,7 @@
 //! The SQLite port over `spin:sqlite`.
 
-use im_store::sqlite::{Row, SqlError, Sqlite, Value};
+use im_store::sql::{Row, SqlError, Value};
+use im_store::sqlite::Sqlite;
 // The SDK wraps only the async calls; the engine needs the sync ones (see `im_store::sqlite`).
 use spin_sdk::sqlite::wit::sqlite as spin;
 
@@ -34,6 +35,8 @@ fn to_spin(value: Value) -> spin::Value {
         Value::Real(value) => spin::Value::Real(value),
         Value::Text(value) => spin::Value::Text(value),
         Value::Blob(value) => spin::Value::Blob(value),
+        // SQLite has no arrays; the embedded engine makes none.
+        Value::Integers(_) | Value::Texts(_) => spin::Value::Null,
     }
 }
 

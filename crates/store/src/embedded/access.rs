@@ -1,6 +1,6 @@
 //! What a user may see of a conversation, as it stands at the head of every read.
 
-use crate::sqlite::{Row, SqlError};
+use crate::sql::{Row, SqlError};
 use im_domain::{Error, MsgId, Result};
 
 /// The head of a read, as a common table expression: one row if the conversation exists.

@@ -2,7 +2,8 @@
 
 use super::{Embedded, conversation, transaction};
 use crate::params;
-use crate::sqlite::{Row, SqlError, Sqlite};
+use crate::sql::{Row, SqlError};
+use crate::sqlite::Sqlite;
 use im_domain::clock::Clock;
 use im_domain::conversation::ConversationKind;
 use im_domain::message::{Ack, Draft, FINGERPRINT_BYTES, Receipt, Target};
@@ -168,7 +169,7 @@ impl<P: Sqlite> Batch<'_, P> {
             draft.client_msg_id.as_str(),
             fingerprint.as_slice(),
             draft.kind.number(),
-            crate::sqlite::Value::Blob(draft.content.into_bytes()),
+            crate::sql::Value::Blob(draft.content.into_bytes()),
             draft.reply_to,
             draft.ext.map(im_domain::ext::Ext::into_string),
         ];

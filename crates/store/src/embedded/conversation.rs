@@ -2,7 +2,8 @@
 
 use super::{Embedded, append, list, transaction};
 use crate::params;
-use crate::sqlite::{Row, SqlError, Sqlite};
+use crate::sql::{Row, SqlError};
+use crate::sqlite::Sqlite;
 use im_domain::conversation::{Conversation, ConversationKind, History, NewConversation, Role};
 use im_domain::limits::MEMBERS_PER_CALL_MAX;
 use im_domain::pair::{check_not_reserved, pair_conversation};

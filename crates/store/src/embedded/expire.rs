@@ -2,7 +2,8 @@
 
 use super::{Embedded, transaction};
 use crate::params;
-use crate::sqlite::{Row, Sqlite};
+use crate::sql::Row;
+use crate::sqlite::Sqlite;
 use im_domain::limits::EXPIRE_ROWS_MAX;
 use im_domain::{MsgId, Result};
 

@@ -3,7 +3,8 @@
 use super::Embedded;
 use super::messages::{SUMMARY_BYTES, number, summary};
 use crate::params;
-use crate::sqlite::{Row, SqlError, Sqlite};
+use crate::sql::{Row, SqlError};
+use crate::sqlite::Sqlite;
 use im_domain::conversation::{Conversation, ConversationKind, ConversationList, LastMessage};
 use im_domain::limits::LIST_CURSOR_CHARS_MAX;
 use im_domain::message::{Kind, Status};

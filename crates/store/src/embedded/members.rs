@@ -3,7 +3,8 @@
 use super::conversation::json_names;
 use super::{Embedded, list, transaction};
 use crate::params;
-use crate::sqlite::{SqlError, Sqlite};
+use crate::sql::SqlError;
+use crate::sqlite::Sqlite;
 use im_domain::conversation::{Conversation, ConversationKind, MemberChange, Role};
 use im_domain::limits::MEMBERS_MAX;
 use im_domain::storage::Actor;

@@ -3,7 +3,8 @@
 use super::Embedded;
 use super::access::{HEAD, Head};
 use crate::params;
-use crate::sqlite::{Row, SqlError, Sqlite};
+use crate::sql::{Row, SqlError};
+use crate::sqlite::Sqlite;
 use im_domain::ext::Ext;
 use im_domain::limits::SUMMARY_CHARS_MAX;
 use im_domain::message::{Action, ControlRef, Kind, Message, Quote, QuoteStatus, Status, summary_of};

@@ -2,7 +2,8 @@
 
 use super::{Embedded, transaction};
 use crate::params;
-use crate::sqlite::{SqlError, Sqlite};
+use crate::sql::SqlError;
+use crate::sqlite::Sqlite;
 use im_domain::{Error, Result};
 
 /// (version, name, statements); a step that was released is never changed.

@@ -22,7 +22,8 @@ mod positions;
 mod transaction;
 mod upkeep;
 
-use crate::sqlite::{SqlError, Sqlite};
+use crate::sql::SqlError;
+use crate::sqlite::Sqlite;
 use im_domain::conversation::{Conversation, ConversationList, MemberChange, NewConversation};
 use im_domain::message::{Ack, Draft, Receipt};
 use im_domain::page::{Found, Page, PageQuery, SyncPage, SyncQuery};

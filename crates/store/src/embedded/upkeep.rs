@@ -2,7 +2,8 @@
 
 use super::{Embedded, expire};
 use crate::params;
-use crate::sqlite::{Row, SqlError, Sqlite};
+use crate::sql::{Row, SqlError};
+use crate::sqlite::Sqlite;
 use im_domain::upkeep::{EpochStatus, LastRun, RunReport, StoreStatus, Task, Tiers};
 use im_domain::{Result, Tenant};
 
