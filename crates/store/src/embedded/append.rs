@@ -1,6 +1,6 @@
 //! Append: id, `seq` and idempotency in one transaction.
 
-use super::{Embedded, conversation, transaction};
+use super::{Embedded, clock, conversation, transaction};
 use crate::params;
 use crate::sql::{Row, SqlError};
 use crate::sqlite::Sqlite;
@@ -9,7 +9,7 @@ use im_domain::conversation::ConversationKind;
 use im_domain::message::{Ack, Draft, FINGERPRINT_BYTES, Receipt, Target};
 use im_domain::partition::partition_of;
 use im_domain::storage::Actor;
-use im_domain::{ConversationId, Error, MsgId, Result, Tenant};
+use im_domain::{ConversationId, Error, MsgId, Result};
 use std::collections::BTreeMap;
 
 pub(super) fn append<P: Sqlite>(
@@ -88,7 +88,7 @@ impl<P: Sqlite> Batch<'_, P> {
             return Ok(self.receipt(conversation, msg_id, seq, state.epoch, true));
         }
         if draft.reply_to.is_some() && !state.quoted_exists {
-            return Err(Error::MessageNotFound { field: "replyTo.msgId".into() });
+            return Err(quoted_is_missing());
         }
         let epoch = state.epoch.clone();
         let (msg_id, seq) = self.insert(draft, state, partition, &fingerprint)?;
@@ -99,6 +99,11 @@ impl<P: Sqlite> Batch<'_, P> {
     fn resolve(&self, draft: &Draft) -> Result<ConversationId> {
         match &draft.target {
             Target::Conversation(id) => Ok(id.clone()),
+            // A chat that is yet to be made has nothing to reply to, and a refused draft makes none.
+            Target::Peer(peer) if draft.reply_to.is_some() => {
+                let found = conversation::find_pair(self.store, &self.actor.tenant, &draft.sender, peer)?;
+                found.ok_or_else(quoted_is_missing)
+            }
             Target::Peer(peer) => conversation::pair(self.store, &self.actor.tenant, &draft.sender, peer),
         }
     }
@@ -196,7 +201,7 @@ impl<P: Sqlite> Batch<'_, P> {
             }
         }
         for (partition, clock) in &self.clocks {
-            save_clock(self.store, *partition, *clock)?;
+            clock::save(self.store, *partition, *clock)?;
         }
         Ok(())
     }
@@ -215,7 +220,7 @@ impl State {
             },
             epoch: row.text()?,
             is_member: row.flag()?,
-            clock: read_clock(row)?,
+            clock: clock::read(row)?,
             earlier: earlier(row)?,
             quoted_exists: row.flag()?,
         })
@@ -233,37 +238,13 @@ impl Head {
     }
 }
 
+fn quoted_is_missing() -> Error {
+    Error::MessageNotFound { field: "replyTo.msgId".into() }
+}
+
 fn earlier(row: &mut Row) -> Result<Option<(MsgId, u64, Vec<u8>)>, SqlError> {
     let msg_id = row.opt_msg_id()?;
     let seq = row.opt_int()?.and_then(|seq| u64::try_from(seq).ok());
     let fingerprint = row.opt_blob()?;
     Ok(msg_id.zip(seq).zip(fingerprint).map(|((msg_id, seq), fingerprint)| (msg_id, seq, fingerprint)))
-}
-
-fn read_clock(row: &mut Row) -> Result<Clock, SqlError> {
-    Ok(Clock { ms: row.count()?, counter: u16::try_from(row.int()?).unwrap_or(u16::MAX) })
-}
-
-fn save_clock<P: Sqlite>(store: &Embedded<P>, partition: u8, clock: Clock) -> Result<(), SqlError> {
-    const STATEMENT: &str = "
-        INSERT INTO partition_clock (partition, ms, counter) VALUES (?1, ?2, ?3)
-        ON CONFLICT (partition) DO UPDATE SET ms = ?2, counter = ?3";
-    let parameters = params![i64::from(partition), clock.ms, i64::from(clock.counter)];
-    store.db.execute(STATEMENT, parameters).map(|_| ())
-}
-
-/// An id for something other than a message, within the transaction that is open: it takes part in
-/// the order of ids.
-pub(super) fn next_id<P: Sqlite>(
-    store: &Embedded<P>,
-    tenant: &Tenant,
-    conversation: &ConversationId,
-) -> Result<MsgId> {
-    let partition = partition_of(tenant, conversation);
-    let statement = "SELECT ms, counter FROM partition_clock WHERE partition = ?1";
-    let mut rows = store.db.execute(statement, params![i64::from(partition)])?;
-    let mut clock = rows.first_mut().map_or(Ok(Clock::default()), read_clock)?;
-    let id = clock.tick(store.now_ms(), partition);
-    save_clock(store, partition, clock)?;
-    Ok(id)
 }

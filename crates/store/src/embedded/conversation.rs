@@ -1,6 +1,6 @@
 //! Conversations are made here, and pairs find theirs.
 
-use super::{Embedded, append, list, transaction};
+use super::{Embedded, clock, list, transaction};
 use crate::params;
 use crate::sql::{Row, SqlError};
 use crate::sqlite::Sqlite;
@@ -102,7 +102,7 @@ impl Plan {
         const CONVERSATION: &str = "
             INSERT INTO conversation (tenant, name, kind, history, member_count, sort_id, create_time, update_time)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7) RETURNING cid";
-        let sort_id = append::next_id(store, tenant, &self.id)?;
+        let sort_id = clock::next_id(store, tenant, &self.id)?;
         let parameters = params![
             tenant.as_str(),
             self.id.as_str(),
@@ -165,10 +165,10 @@ pub(super) fn pair<P: Sqlite>(
     a: &UserId,
     b: &UserId,
 ) -> Result<ConversationId> {
-    let (low, high) = if a <= b { (a, b) } else { (b, a) };
-    if let Some(id) = find_pair(store, tenant, low, high)? {
+    if let Some(id) = find_pair(store, tenant, a, b)? {
         return Ok(id);
     }
+    let (low, high) = in_order(a, b);
     let plan = Plan {
         id: pair_conversation(tenant, low, high)?,
         kind: ConversationKind::Single,
@@ -181,21 +181,27 @@ pub(super) fn pair<P: Sqlite>(
     plan.insert(store, tenant)
 }
 
-fn find_pair<P: Sqlite>(
+/// The chat of two users, if there is one.
+pub(super) fn find_pair<P: Sqlite>(
     store: &Embedded<P>,
     tenant: &Tenant,
-    low: &UserId,
-    high: &UserId,
+    a: &UserId,
+    b: &UserId,
 ) -> Result<Option<ConversationId>> {
     const STATEMENT: &str = "
         SELECT c.name FROM pair p JOIN conversation c ON c.cid = p.cid AND c.tenant = p.tenant
         WHERE p.tenant = ?1 AND p.low = ?2 AND p.high = ?3";
+    let (low, high) = in_order(a, b);
     let parameters = params![tenant.as_str(), low.as_str(), high.as_str()];
     let mut rows = store.db.execute(STATEMENT, parameters)?;
     match rows.first_mut() {
         Some(row) => Ok(Some(ConversationId::parse(row.text()?)?)),
         None => Ok(None),
     }
+}
+
+fn in_order<'a>(a: &'a UserId, b: &'a UserId) -> (&'a UserId, &'a UserId) {
+    if a <= b { (a, b) } else { (b, a) }
 }
 
 /// The first single chat of a pair stays the pair's.

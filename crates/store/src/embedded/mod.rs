@@ -11,6 +11,7 @@
 
 mod access;
 mod append;
+mod clock;
 mod conversation;
 mod expire;
 mod list;

@@ -125,6 +125,21 @@ fn a_reply_quotes_a_message_of_its_own_conversation() {
 }
 
 #[test]
+fn a_refused_reply_to_a_peer_makes_no_chat() {
+    let backend = EmbeddedBackend::new();
+    let store = backend.open();
+    let mut reply = draft_to_peer("a", "b");
+    let root = append(&store, vec![draft_to_peer("a", "c")]).remove(0).unwrap();
+    reply.reply_to = Some(root.msg_id);
+    let answer = append(&store, vec![reply]).remove(0);
+    assert_eq!(answer, Err(Error::MessageNotFound { field: "replyTo.msgId".into() }));
+    assert!(block_on(store.list(&actor("b"), "", 10)).unwrap().conversations.is_empty());
+    let mut reply = draft_to_peer("c", "a");
+    reply.reply_to = Some(root.msg_id);
+    assert_eq!(append(&store, vec![reply]).remove(0).unwrap().conversation, root.conversation);
+}
+
+#[test]
 fn control_messages_are_not_taken_from_clients() {
     let backend = EmbeddedBackend::new();
     let store = backend.open();

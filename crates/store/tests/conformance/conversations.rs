@@ -3,7 +3,7 @@
 use super::backend::{EmbeddedBackend, block_on};
 use super::talk::*;
 use im_domain::conversation::{ConversationKind, History, MemberChange, NewConversation, Role};
-use im_domain::message::{Ack, Target};
+use im_domain::message::Ack;
 use im_domain::storage::{Actor, Storage};
 use im_domain::{ConversationId, Error, Result};
 
@@ -22,9 +22,7 @@ fn create(store: &impl Storage, actor: &Actor, new: NewConversation) -> Result<C
 }
 
 fn to_peer(store: &impl Storage, from: &str, to: &str) -> ConversationId {
-    let mut one = draft(from, "unused", &format!("{from}-{to}"), "hi");
-    one.target = Target::Peer(user(to));
-    append(store, vec![one]).remove(0).unwrap().conversation
+    append(store, vec![draft_to_peer(from, to)]).remove(0).unwrap().conversation
 }
 
 #[test]

@@ -37,6 +37,11 @@ pub fn draft(sender: &str, conversation: &str, client_msg_id: &str, content: &st
     }
 }
 
+/// A message to the single chat of two users.
+pub fn draft_to_peer(from: &str, to: &str) -> Draft {
+    Draft { target: Target::Peer(user(to)), ..draft(from, "unused", &format!("{from}-{to}"), "hi") }
+}
+
 pub fn append(store: &impl Storage, drafts: Vec<Draft>) -> Vec<Result<Receipt>> {
     let sender = drafts.first().map_or_else(|| "nobody".to_owned(), |d| d.sender.to_string());
     block_on(store.append(&actor(&sender), drafts, Ack::Accepted)).unwrap()
