@@ -21,12 +21,10 @@ pub(super) fn expire<P: Sqlite>(store: &Embedded<P>, is_over: impl Fn() -> bool)
     let last = newest_conversation(store)?;
     while first < last && !is_over() {
         for cid in with_expired(store, first, up_to)? {
-            loop {
-                let count = transaction::write(store, || purge(store, cid, up_to))?;
+            let mut count = EXPIRE_ROWS_MAX as u64;
+            while count == EXPIRE_ROWS_MAX as u64 && !is_over() {
+                count = transaction::write(store, || purge(store, cid, up_to))?;
                 purged += count;
-                if count < EXPIRE_ROWS_MAX as u64 || is_over() {
-                    break;
-                }
             }
         }
         first += CONVERSATIONS_PER_STEP;

@@ -7,7 +7,7 @@ use crate::sqlite::Sqlite;
 use im_domain::message::Message;
 use im_domain::page::{Direction, Page, Reset, ResetReason, SyncPage, SyncQuery};
 use im_domain::storage::Actor;
-use im_domain::{DeviceId, MsgId, Result};
+use im_domain::{DeviceId, Error, MsgId, Result};
 
 pub(super) fn sync<P: Sqlite>(
     store: &Embedded<P>,
@@ -33,7 +33,7 @@ pub(super) fn sync<P: Sqlite>(
     let position = place.advance(store, actor, device, reached)?;
     let page = Page {
         conversation: query.conversation.clone(),
-        reset: place.gap(&messages),
+        reset: place.gap(&head, &messages),
         messages,
         has_more,
         cursor,
@@ -85,7 +85,7 @@ impl Place {
         let mut rows = store.db.execute(&statement, parameters)?;
         let mut row = rows.pop();
         let head = access::Head::take(row.as_mut())?;
-        let mut row = row.ok_or(im_domain::Error::ConversationNotFound)?;
+        let mut row = row.ok_or(Error::ConversationNotFound)?;
         let position = row.msg_id()?;
         let position_seq = row.count()?;
         let start = row.msg_id()?;
@@ -118,18 +118,20 @@ impl Place {
     }
 
     /// Whether messages after the device's place have expired before it read them: the next one it
-    /// is given does not follow the last one it has.
-    fn gap(&self, messages: &[Message]) -> Option<Reset> {
-        if self.start.is_none() || self.start >= self.head.floor {
+    /// is given does not follow the last one it has. `head` is that of the page: messages may have
+    /// come and expired since the place was looked up.
+    fn gap(&self, head: &access::Head, messages: &[Message]) -> Option<Reset> {
+        if self.start.is_none() || self.start >= head.floor {
             return None;
         }
-        let next = messages.first().map_or(self.head.head_seq + 1, |message| message.seq);
+        let next = messages.first().map_or(head.head_seq + 1, |message| message.seq);
         let follows = self.start_seq.is_some_and(|seq| seq + 1 == next);
         let reset = Reset { reason: ResetReason::Expired, oldest: self.oldest };
         (!follows).then_some(reset)
     }
 
-    /// Moves the position up to `reached`; never back, whatever else moves it meanwhile.
+    /// Moves the position up to `reached`; never back, whatever else moves it meanwhile. Who has been
+    /// removed meanwhile leaves none behind.
     fn advance<P: Sqlite>(
         &self,
         store: &Embedded<P>,
@@ -141,7 +143,7 @@ impl Place {
             INSERT INTO position (cid, user, device, msg_id, seq, update_time)
             SELECT ?1, ?2, ?3, ?4, coalesce((SELECT seq FROM message WHERE cid = ?1 AND msg_id <= ?4
                 ORDER BY msg_id DESC LIMIT 1), 0), ?5
-            WHERE true ON CONFLICT (cid, user, device) DO UPDATE SET
+            FROM member WHERE cid = ?1 AND user = ?2 ON CONFLICT (cid, user, device) DO UPDATE SET
                 seq = iif(excluded.msg_id > msg_id, excluded.seq, seq),
                 msg_id = max(msg_id, excluded.msg_id), update_time = excluded.update_time
             RETURNING msg_id";
@@ -151,6 +153,6 @@ impl Place {
         let parameters =
             params![self.head.cid, actor.user.as_str(), device.as_str(), reached, store.now_ms()];
         let mut rows = store.db.execute(STATEMENT, parameters)?;
-        Ok(rows.first_mut().map_or(Ok(reached), |row| row.msg_id())?)
+        Ok(rows.first_mut().ok_or(Error::NotMember)?.msg_id()?)
     }
 }

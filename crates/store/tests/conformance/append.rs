@@ -152,7 +152,7 @@ fn control_messages_are_not_taken_from_clients() {
 }
 
 #[test]
-fn persisted_is_acknowledged_as_such_also_for_a_retry() {
+fn persisted_is_acknowledged_as_such_and_flushed_also_for_a_retry() {
     let backend = EmbeddedBackend::new();
     let store = backend.open();
     group(&store, "c", &["a"]);
@@ -161,6 +161,9 @@ fn persisted_is_acknowledged_as_such_also_for_a_retry() {
         let receipt = block_on(store.append(&actor("a"), drafts, Ack::Persisted)).unwrap().remove(0).unwrap();
         assert_eq!((receipt.ack, receipt.duplicate), (Ack::Persisted, duplicate));
     }
+    let count = |statement| backend.raw().query_row(statement, [], |row| row.get::<_, i64>(0)).unwrap();
+    assert_eq!(count("SELECT flushes FROM store"), 2);
+    assert_eq!(count("SELECT count(*) FROM message"), 1);
 }
 
 #[test]

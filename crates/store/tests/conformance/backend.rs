@@ -1,5 +1,6 @@
 //! The back ends under test.
 
+use im_domain::Result;
 use im_domain::msg_id::ID_EPOCH_MS;
 use im_store::embedded::{Embedded, Environment};
 use im_store::native::NativeSqlite;
@@ -29,14 +30,26 @@ impl EmbeddedBackend {
 
     /// Another connection to the same store, as another instance would have.
     pub fn open(&self) -> Embedded<NativeSqlite> {
+        self.try_open().unwrap()
+    }
+
+    pub fn try_open(&self) -> Result<Embedded<NativeSqlite>> {
+        self.with_clock(Cell::get)
+    }
+
+    /// As [`Self::open`]; every look at the clock moves it on by `ms`.
+    pub fn open_leaping(&self, ms: u64) -> Embedded<NativeSqlite> {
+        self.with_clock(move |clock| clock.replace(clock.get() + ms)).unwrap()
+    }
+
+    fn with_clock(&self, look: impl Fn(&Cell<u64>) -> u64 + 'static) -> Result<Embedded<NativeSqlite>> {
         let clock = Rc::clone(&self.clock);
         let environment = Environment {
-            now_ms: Box::new(move || clock.get()),
+            now_ms: Box::new(move || look(&clock)),
             random: Box::new(rand::random),
             retention_ms: self.retention_ms,
         };
-        let database = NativeSqlite::open(&self.folder.path().join("store.db")).unwrap();
-        Embedded::open(database, environment).unwrap()
+        Embedded::open(NativeSqlite::open(&self.folder.path().join("store.db"))?, environment)
     }
 
     pub fn now(&self) -> u64 {

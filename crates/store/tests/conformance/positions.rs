@@ -99,6 +99,23 @@ fn a_device_that_missed_expired_messages_is_told_and_one_that_missed_none_is_not
 }
 
 #[test]
+fn what_expires_while_a_device_asks_is_told() {
+    let backend = EmbeddedBackend::keeping(1_000);
+    let store = backend.open();
+    group(&store, "c", &["a"]);
+    let start = backend.now();
+    let first = send(&store, "a", "c", 1).msg_id;
+    send(&store, "a", "c", 2);
+    backend.set_clock(start + 2_000);
+    let third = send(&store, "a", "c", 3).msg_id;
+    // Everything is there at the first look at the clock, and only the third at the next one.
+    backend.set_clock(start + 500);
+    let answer = sync(&backend.open_leaping(2_000), "a", "phone", sync_query("c", Some(first))).unwrap();
+    assert_eq!(answer.page.messages.iter().map(|m| m.msg_id).collect::<Vec<_>>(), [third]);
+    assert_eq!(answer.page.reset.map(|reset| reset.reason), Some(ResetReason::Expired));
+}
+
+#[test]
 fn who_leaves_loses_the_position_and_who_is_no_member_has_none() {
     let backend = EmbeddedBackend::new();
     let store = backend.open();
