@@ -28,8 +28,8 @@ pub const PAGE_ITEMS_MAX: u32 = 100;
 pub const PAGE_ITEMS_DEFAULT: u32 = 20;
 /// Messages on a `sync` page when the caller names no number: a device wants to catch up.
 pub const SYNC_ITEMS_DEFAULT: u32 = 100;
-/// Bytes of content after which a page of several messages is cut short (it then says `hasMore`),
-/// so that 100 largest messages do not have to fit into one answer. One message always fits.
+/// Bytes of content after which the pages of one call are cut short (they then say `hasMore`), so
+/// that 100 largest messages do not have to fit into one answer. On each page one always fits.
 pub const PAGE_CONTENT_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// Most members of a conversation.
 pub const MEMBERS_MAX: usize = 100_000;

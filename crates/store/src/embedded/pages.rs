@@ -18,8 +18,9 @@ pub(super) fn pages<P: Sqlite>(
     queries: Vec<PageQuery>,
 ) -> Result<Vec<Result<Page>>> {
     let mut answers = Vec::with_capacity(queries.len());
+    let mut room = PAGE_CONTENT_BYTES_MAX;
     for query in queries {
-        match page(store, actor, query) {
+        match page(store, actor, query, &mut room) {
             Err(error) if error.is_systemic() => return Err(error),
             answer => answers.push(answer),
         }
@@ -27,11 +28,12 @@ pub(super) fn pages<P: Sqlite>(
     Ok(answers)
 }
 
-fn page<P: Sqlite>(store: &Embedded<P>, actor: &Actor, query: PageQuery) -> Result<Page> {
+/// `room`: bytes of content that the pages of the call may still have.
+fn page<P: Sqlite>(store: &Embedded<P>, actor: &Actor, query: PageQuery, room: &mut usize) -> Result<Page> {
     let cursor = query.cursor;
     let range = Range::of(&query);
     let (head, mut messages) = range.read(store, actor, &query.conversation)?;
-    let has_more = cut(&mut messages, query.limit);
+    let has_more = cut(&mut messages, query.limit, room);
     Ok(Page {
         conversation: query.conversation,
         has_more,
@@ -43,12 +45,15 @@ fn page<P: Sqlite>(store: &Embedded<P>, actor: &Actor, query: PageQuery) -> Resu
     })
 }
 
-/// Cuts `messages` to a page, and says whether something was cut off.
-pub(super) fn cut(messages: &mut Vec<Message>, limit: u32) -> bool {
-    let mut bytes = 0;
-    let within = |message: &&Message| {
-        bytes += message.content.len();
-        bytes <= PAGE_CONTENT_BYTES_MAX
+/// Cuts `messages` to a page for which there is `room`, takes the room it needs, and says whether
+/// something was cut off. One message always fits.
+pub(super) fn cut(messages: &mut Vec<Message>, limit: u32, room: &mut usize) -> bool {
+    let within = |message: &&Message| match room.checked_sub(message.content.len()) {
+        Some(left) => {
+            *room = left;
+            true
+        }
+        None => false,
     };
     let keep = messages.iter().take(limit as usize).take_while(within).count().max(1);
     let has_more = messages.len() > keep;

@@ -4,6 +4,7 @@ use super::pages::{Range, cut};
 use super::{Embedded, access};
 use crate::params;
 use crate::sqlite::Sqlite;
+use im_domain::limits::PAGE_CONTENT_BYTES_MAX;
 use im_domain::message::Message;
 use im_domain::page::{Direction, Page, Reset, ResetReason, SyncPage, SyncQuery};
 use im_domain::storage::Actor;
@@ -27,7 +28,7 @@ pub(super) fn sync<P: Sqlite>(
         limit: query.limit,
     };
     let (head, mut messages) = range.read(store, actor, &query.conversation)?;
-    let has_more = cut(&mut messages, query.limit);
+    let has_more = cut(&mut messages, query.limit, &mut { PAGE_CONTENT_BYTES_MAX });
     let cursor = messages.last().map_or(place.start, |message| message.msg_id);
     let reached = if query.auto_advance { cursor } else { query.last_msg_id.unwrap_or_default() };
     let position = place.advance(store, actor, device, reached)?;

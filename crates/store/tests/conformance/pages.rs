@@ -109,6 +109,15 @@ fn a_page_of_large_messages_is_cut_short_and_says_so() {
     let first = page(&store, "a", query("c", MsgId::NONE, 100, Down)).unwrap();
     assert!(first.has_more && first.messages.len() < count);
     assert_eq!(walk(&store, "a", "c", 100, Down).len(), count);
+    // The pages of one call share the bound; each still goes on.
+    group(&store, "small", &["a"]);
+    send(&store, "a", "small", 1);
+    let queries = ["c", "c", "small", "c"].map(|conversation| query(conversation, MsgId::NONE, 100, Up));
+    let answers = block_on(store.page(&actor("a"), queries.to_vec())).unwrap();
+    let pages: Vec<_> = answers.into_iter().map(|answer| answer.unwrap()).collect();
+    let counts: Vec<_> = pages.iter().map(|page| page.messages.len()).collect();
+    assert_eq!(counts, [first.messages.len(), 1, 1, 1]);
+    assert_eq!(pages.iter().map(|page| page.has_more).collect::<Vec<_>>(), [true, true, false, true]);
 }
 
 #[test]
