@@ -48,6 +48,11 @@ impl Error {
         Self::Forbidden { field: None, reason: reason.into() }
     }
 
+    /// As [`Self::forbidden`], where one value of the request is to blame.
+    pub fn forbidden_value(field: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self::Forbidden { field: Some(field.into()), reason: reason.into() }
+    }
+
     pub fn conflict(field: impl Into<String>, reason: impl Into<String>) -> Self {
         Self::Conflict { field: field.into(), reason: reason.into() }
     }

@@ -61,8 +61,7 @@ async fn send_batch(caller: &Caller, body: &[u8], storage: &impl Storage) -> Res
 async fn create(caller: &Caller, body: &[u8], storage: &impl Storage) -> Result<Response, Problem> {
     let mut create: CreateIn = parse(body)?;
     let actor = caller.actor(create.user_id.take().map(|user| user.0))?;
-    let new = create.conversation(actor.privileged)?;
-    let conversation = storage.create(&actor, new).await?;
+    let conversation = storage.create(&actor, create.conversation()).await?;
     Response::json(&ConversationOut::from(&conversation))
 }
 

@@ -199,7 +199,10 @@ fn only_a_service_acts_for_others() {
         page["messages"].as_array().unwrap().iter().map(|m| m["senderId"].as_str().unwrap()).collect();
     assert_eq!(senders, ["alice", "bob", "bob"]);
     let system = json!({ "type": "system", "members": ["bob"] });
-    assert_eq!(s.refused(&user("alice"), "/api/conversation/create", system.clone()).0, 403);
+    assert_eq!(
+        s.refused(&user("alice"), "/api/conversation/create", system.clone()),
+        (403, "forbidden".into(), Some("type".into()))
+    );
     assert_eq!(s.ok(&service(), "/api/conversation/create", system)["type"], "system");
 }
 

@@ -37,17 +37,13 @@ pub struct CreateIn {
 }
 
 impl CreateIn {
-    /// `privileged`: whether the caller may make system conversations.
-    pub fn conversation(self, privileged: bool) -> Result<NewConversation, Problem> {
-        if self.r#type.0 == ConversationKind::System && !privileged {
-            return Err(Problem::forbidden("type", "only a service makes system conversations"));
-        }
-        Ok(NewConversation {
+    pub fn conversation(self) -> NewConversation {
+        NewConversation {
             id: self.conversation_id.map(|id| id.0),
             kind: self.r#type.0,
             members: users(self.members),
             history: self.history.map_or(History::All, |history| history.0),
-        })
+        }
     }
 }
 

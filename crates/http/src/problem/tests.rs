@@ -10,12 +10,7 @@ fn domain_table() -> Vec<(Error, &'static str, u16, Option<&'static str>)> {
         (Error::invalid("limit", "x"), "invalid_request", 400, Some("limit")),
         (Error::too_large("content", "x"), "too_large", 413, Some("content")),
         (Error::forbidden("x"), "forbidden", 403, None),
-        (
-            Error::Forbidden { field: Some("roles".into()), reason: "x".into() },
-            "forbidden",
-            403,
-            Some("roles"),
-        ),
+        (Error::forbidden_value("type", "x"), "forbidden", 403, Some("type")),
         (Error::NotMember, "not_member", 403, None),
         (Error::ConversationNotFound, "conversation_not_found", 404, None),
         (Error::MessageNotFound { field: "msgId".into() }, "message_not_found", 404, Some("msgId")),

@@ -18,7 +18,7 @@ pub(super) fn create<P: Sqlite>(
 ) -> Result<Conversation> {
     let plan = Plan::of(store, actor, new)?;
     let id = transaction::write(store, || plan.carry_out(store, actor))?;
-    list::one_for(store, actor, &id)
+    list::after_change(store, actor, &id)
 }
 
 /// A conversation to be made, checked.
@@ -38,7 +38,7 @@ struct Plan {
 impl Plan {
     fn of<P: Sqlite>(store: &Embedded<P>, actor: &Actor, new: NewConversation) -> Result<Self> {
         if new.kind == ConversationKind::System && !actor.privileged {
-            return Err(Error::forbidden("only services make system conversations"));
+            return Err(Error::forbidden_value("type", "only a service makes system conversations"));
         }
         if new.members.len() > MEMBERS_PER_CALL_MAX {
             let reason = format!("one call may name at most {MEMBERS_PER_CALL_MAX} users");

@@ -37,24 +37,9 @@ pub(super) fn one<P: Sqlite>(
     }
 }
 
-/// As [`one`], also for a privileged actor who is not a member.
-pub(super) fn one_for<P: Sqlite>(
-    store: &Embedded<P>,
-    actor: &Actor,
-    id: &ConversationId,
-) -> Result<Conversation> {
-    let (mut conversation, is_member) = find(store, actor, id)?;
-    if !is_member && !actor.privileged {
-        return Err(Error::NotMember);
-    }
-    if !is_member {
-        conversation.last = None;
-    }
-    Ok(conversation)
-}
-
-/// As [`one`], also for an actor who has just left: without anything that was said.
-pub(super) fn one_for_former<P: Sqlite>(
+/// As [`one`], after a change that the actor was allowed to make: also for who is no member, or no
+/// longer one, but then without anything that was said.
+pub(super) fn after_change<P: Sqlite>(
     store: &Embedded<P>,
     actor: &Actor,
     id: &ConversationId,

@@ -25,7 +25,7 @@ pub(super) fn change<P: Sqlite>(
         group.set_roles(store, &change.roles)?;
         group.recount(store)
     })?;
-    list::one_for_former(store, actor, conversation)
+    list::after_change(store, actor, conversation)
 }
 
 /// A conversation whose members are to change.
