@@ -223,7 +223,7 @@ mod tests {
     #[test]
     fn everything_a_reader_sees_is_in_the_fingerprint() {
         let first = draft().fingerprint();
-        let mut others = vec![draft(), draft(), draft(), draft(), draft()];
+        let mut others = [draft(), draft(), draft(), draft(), draft()];
         others[0].content.push('!');
         others[1].kind = Kind::Custom;
         others[2].reply_to = MsgId::new(5);

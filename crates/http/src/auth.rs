@@ -4,6 +4,7 @@
 //! algorithm there is (0.5 MB in each component), reads the clock itself and lets the token name
 //! its algorithm. Tests sign with such a crate, so the two are held against each other.
 
+use crate::json::Object;
 use crate::keys::Keys;
 use crate::problem::Problem;
 use base64::Engine;
@@ -83,7 +84,8 @@ fn verified_claims(keys: &Keys, token: &str) -> Checked<Claims> {
 }
 
 fn decode<T: DeserializeOwned>(part: &str) -> Option<T> {
-    serde_json::from_slice(&URL_SAFE_NO_PAD.decode(part).ok()?).ok()
+    let Object(value) = serde_json::from_slice(&URL_SAFE_NO_PAD.decode(part).ok()?).ok()?;
+    Some(value)
 }
 
 /// Claims beyond these are not looked at.

@@ -1,18 +1,15 @@
 //! Conversations and their members, in requests and answers.
 
 use super::list::List;
-use super::scalar::IdOut;
+use super::scalar::{IdOut, LimitIn};
 use super::text::Text;
 use crate::problem::Problem;
 use im_domain::conversation::{
     Conversation, ConversationKind, ConversationList, History, LastMessage, MemberChange, NewConversation,
     Role,
 };
-use im_domain::limits::{
-    LIST_CURSOR_CHARS_MAX, MEMBERS_PER_CALL_MAX, PAGE_ITEMS_DEFAULT, PAGE_ITEMS_MAX, SUMMARY_CHARS_MAX,
-};
+use im_domain::limits::{LIST_CURSOR_CHARS_MAX, MEMBERS_PER_CALL_MAX, PAGE_ITEMS_DEFAULT, SUMMARY_CHARS_MAX};
 use im_domain::message::{Kind, Status};
-use im_domain::page::check_limit;
 use im_domain::{ConversationId, UserId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -99,8 +96,8 @@ pub struct ListIn {
     #[schemars(length(max = LIST_CURSOR_CHARS_MAX))]
     cursor: Option<String>,
     /// How many at the most.
-    #[schemars(range(min = 1, max = PAGE_ITEMS_MAX), extend("default" = PAGE_ITEMS_DEFAULT))]
-    limit: Option<u32>,
+    #[schemars(extend("default" = PAGE_ITEMS_DEFAULT))]
+    limit: Option<LimitIn>,
 }
 
 impl ListIn {
@@ -110,7 +107,7 @@ impl ListIn {
         if cursor.len() > LIST_CURSOR_CHARS_MAX {
             return Err(Problem::invalid("cursor", "must be one from an earlier answer"));
         }
-        Ok((cursor, check_limit(self.limit.unwrap_or(PAGE_ITEMS_DEFAULT))?))
+        Ok((cursor, self.limit.map_or(PAGE_ITEMS_DEFAULT, |limit| limit.0)))
     }
 }
 

@@ -3,12 +3,12 @@
 use super::Raw;
 use super::list::List;
 use super::message::MessageOut;
-use super::scalar::{IdIn, IdOut, Time};
+use super::scalar::{IdIn, IdOut, LimitIn, Time};
 use super::text::Text;
 use crate::problem::Problem;
-use im_domain::limits::{BATCH_PULLS_MAX, GET_IDS_MAX, PAGE_ITEMS_DEFAULT, PAGE_ITEMS_MAX};
+use im_domain::limits::{BATCH_PULLS_MAX, GET_IDS_MAX, PAGE_ITEMS_DEFAULT};
 use im_domain::message::{Kind, Message};
-use im_domain::page::{Direction, Found, Page, PageQuery, Reset, ResetReason, check_limit};
+use im_domain::page::{Direction, Found, Page, PageQuery, Reset, ResetReason};
 use im_domain::{ConversationId, MsgId, UserId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -29,8 +29,8 @@ pub struct PullIn {
     /// oldest message (`down`) on.
     last_msg_id: Option<IdIn>,
     /// How many at the most.
-    #[schemars(range(min = 1, max = PAGE_ITEMS_MAX), extend("default" = PAGE_ITEMS_DEFAULT))]
-    limit: Option<u32>,
+    #[schemars(extend("default" = PAGE_ITEMS_DEFAULT))]
+    limit: Option<LimitIn>,
     /// `up`, newest first, if not given; `down`: oldest first.
     direction: Option<Text<Direction>>,
     /// Only messages created at this time or later.
@@ -66,7 +66,7 @@ impl PullIn {
         Ok(PageQuery {
             conversation: self.conversation_id.0,
             cursor: self.last_msg_id.map_or(MsgId::NONE, |id| id.0),
-            limit: check_limit(self.limit.unwrap_or(PAGE_ITEMS_DEFAULT))?,
+            limit: self.limit.map_or(PAGE_ITEMS_DEFAULT, |limit| limit.0),
             direction: self.direction.map_or(Direction::Up, |direction| direction.0),
             from_ms: self.from_time.map(|time| time.0),
             to_ms: self.to_time.map(|time| time.0),

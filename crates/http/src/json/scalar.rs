@@ -1,7 +1,7 @@
 //! Message ids and times in JSON.
 
 use im_domain::MsgId;
-use im_domain::limits::TIME_MS_MAX;
+use im_domain::limits::{PAGE_ITEMS_MAX, TIME_MS_MAX};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserialize, Deserializer, Error, Unexpected, Visitor};
 use serde::{Serialize, Serializer};
@@ -79,6 +79,42 @@ impl JsonSchema for IdOut {
             "type": "string",
             "pattern": "^[0-9]+$",
         })
+    }
+}
+
+/// How many items a page may have; what is out of range is said in the API's words.
+pub struct LimitIn(pub u32);
+
+impl<'de> Deserialize<'de> for LimitIn {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reader;
+        impl Visitor<'_> for Reader {
+            type Value = LimitIn;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "a whole number from 1 to {PAGE_ITEMS_MAX}")
+            }
+
+            fn visit_u64<E: Error>(self, number: u64) -> Result<LimitIn, E> {
+                let limit = u32::try_from(number).ok().filter(|limit| (1..=PAGE_ITEMS_MAX).contains(limit));
+                limit.map(LimitIn).ok_or_else(|| E::invalid_value(Unexpected::Unsigned(number), &self))
+            }
+        }
+        deserializer.deserialize_u64(Reader)
+    }
+}
+
+impl JsonSchema for LimitIn {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Limit".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "integer", "minimum": 1, "maximum": PAGE_ITEMS_MAX })
     }
 }
 

@@ -1,11 +1,11 @@
 //! What a device's sync takes and answers.
 
 use super::page::PageOut;
-use super::scalar::{IdIn, IdOut};
+use super::scalar::{IdIn, IdOut, LimitIn};
 use super::text::Text;
 use crate::problem::Problem;
-use im_domain::limits::{EPOCH_CHARS_MAX, PAGE_ITEMS_MAX, SYNC_ITEMS_DEFAULT};
-use im_domain::page::{SyncPage, SyncQuery, check_limit};
+use im_domain::limits::{EPOCH_CHARS_MAX, SYNC_ITEMS_DEFAULT};
+use im_domain::page::{SyncPage, SyncQuery};
 use im_domain::{ConversationId, DeviceId, UserId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -24,8 +24,8 @@ pub struct SyncIn {
     /// given: reads on from the device's position.
     last_msg_id: Option<IdIn>,
     /// How many at the most.
-    #[schemars(range(min = 1, max = PAGE_ITEMS_MAX), extend("default" = SYNC_ITEMS_DEFAULT))]
-    limit: Option<u32>,
+    #[schemars(extend("default" = SYNC_ITEMS_DEFAULT))]
+    limit: Option<LimitIn>,
     /// The epoch of the device's last answer.
     #[schemars(length(max = EPOCH_CHARS_MAX))]
     epoch: Option<String>,
@@ -41,7 +41,7 @@ impl SyncIn {
         Ok(SyncQuery {
             conversation: self.conversation_id.0,
             last_msg_id: self.last_msg_id.map(|id| id.0),
-            limit: check_limit(self.limit.unwrap_or(SYNC_ITEMS_DEFAULT))?,
+            limit: self.limit.map_or(SYNC_ITEMS_DEFAULT, |limit| limit.0),
             epoch: self.epoch,
             auto_advance: self.auto_advance.unwrap_or(false),
         })
