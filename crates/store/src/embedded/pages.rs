@@ -8,7 +8,7 @@ use crate::sql::Value;
 use crate::sqlite::Sqlite;
 use im_domain::limits::PAGE_CONTENT_BYTES_MAX;
 use im_domain::message::{Kind, Message};
-use im_domain::page::{Direction, Page, PageQuery};
+use im_domain::page::{Direction, Page, PageQuery, Reset, ResetReason};
 use im_domain::storage::Actor;
 use im_domain::{ConversationId, MsgId, Result};
 
@@ -34,6 +34,8 @@ fn page<P: Sqlite>(store: &Embedded<P>, actor: &Actor, query: PageQuery, room: &
     let range = Range::of(&query);
     let (head, mut messages) = range.read(store, actor, &query.conversation)?;
     let has_more = cut(&mut messages, query.limit, room);
+    let is_ahead = query.direction == Direction::Down && cursor > head.head_msg_id;
+    let reset = is_ahead.then(|| ahead(store, &head)).transpose()?;
     Ok(Page {
         conversation: query.conversation,
         has_more,
@@ -41,8 +43,16 @@ fn page<P: Sqlite>(store: &Embedded<P>, actor: &Actor, query: PageQuery, room: &
         messages,
         epoch: head.epoch,
         head_seq: head.head_seq,
-        reset: None,
+        reset,
     })
+}
+
+/// What to tell a reader whose cursor lies beyond the newest message: it would never see another.
+fn ahead<P: Sqlite>(store: &Embedded<P>, head: &Head) -> Result<Reset> {
+    const STATEMENT: &str = "SELECT coalesce(min(msg_id), 0) FROM message WHERE cid = ?1 AND msg_id > ?2";
+    let mut rows = store.db.execute(STATEMENT, params![head.cid, head.floor])?;
+    let oldest = rows.first_mut().map_or(Ok(MsgId::NONE), |row| row.msg_id())?;
+    Ok(Reset { reason: ResetReason::PositionAhead, oldest })
 }
 
 /// Cuts `messages` to a page for which there is `room`, takes the room it needs, and says whether

@@ -6,6 +6,7 @@ use im_domain::conversation::History;
 use im_domain::limits::{CONTENT_BYTES_MAX, PAGE_CONTENT_BYTES_MAX};
 use im_domain::message::Kind;
 use im_domain::page::Direction::{Down, Up};
+use im_domain::page::ResetReason;
 use im_domain::storage::Storage;
 use im_domain::{Error, MsgId};
 
@@ -37,6 +38,20 @@ fn an_empty_page_gives_the_cursor_back() {
     let last = send(&store, "a", "c", 1).msg_id;
     let end = page(&store, "a", query("c", last, 10, Down)).unwrap();
     assert_eq!((end.messages.len(), end.cursor, end.has_more, end.head_seq), (0, last, false, 1));
+}
+
+#[test]
+fn a_reader_beyond_the_newest_message_is_told_so() {
+    let backend = EmbeddedBackend::new();
+    let store = backend.open();
+    group(&store, "c", &["a"]);
+    let only = send(&store, "a", "c", 1).msg_id;
+    let ahead = MsgId::new(only.number() + 1).unwrap();
+    let reset = page(&store, "a", query("c", ahead, 10, Down)).unwrap().reset.unwrap();
+    assert_eq!((reset.reason, reset.oldest), (ResetReason::PositionAhead, only));
+    for (cursor, direction) in [(only, Down), (MsgId::MAX, Up), (MsgId::NONE, Down)] {
+        assert_eq!(page(&store, "a", query("c", cursor, 10, direction)).unwrap().reset, None);
+    }
 }
 
 #[test]
