@@ -23,7 +23,7 @@ pub(super) fn change<P: Sqlite>(
         group.add(store, &actor.tenant, &change.add)?;
         group.remove(store, &change.remove)?;
         group.set_roles(store, &change.roles)?;
-        group.recount(store)
+        group.finish(store)
     })?;
     list::after_change(store, actor, conversation)
 }
@@ -96,7 +96,8 @@ impl Group {
             return Ok(());
         }
         let parameters = params![self.cid, tenant.as_str(), json_names(users), Role::Member.number()];
-        store.db.execute(STATEMENT, parameters).map(|_| ())
+        store.db.execute(STATEMENT, parameters)?;
+        self.count_changed(store, 1)
     }
 
     /// Positions go with the member: who joins again starts anew.
@@ -104,12 +105,22 @@ impl Group {
         if users.is_empty() {
             return Ok(());
         }
-        for table in ["member", "position"] {
+        let delete = |table| {
             let statement =
                 format!("DELETE FROM {table} WHERE cid = ?1 AND user IN (SELECT value FROM json_each(?2))");
-            store.db.execute(&statement, params![self.cid, json_names(users)])?;
-        }
-        Ok(())
+            store.db.execute(&statement, params![self.cid, json_names(users)])
+        };
+        delete("position")?;
+        delete("member")?;
+        self.count_changed(store, -1)
+    }
+
+    /// Counts the members that the statement before this one has brought (`sign` 1) or taken (-1): to
+    /// count them all would cost what the conversation has members.
+    fn count_changed<P: Sqlite>(&self, store: &Embedded<P>, sign: i64) -> Result<(), SqlError> {
+        const STATEMENT: &str =
+            "UPDATE conversation SET member_count = member_count + ?2 * changes() WHERE cid = ?1";
+        store.db.execute(STATEMENT, params![self.cid, sign]).map(|_| ())
     }
 
     fn set_roles<P: Sqlite>(&self, store: &Embedded<P>, roles: &[(UserId, Role)]) -> Result<()> {
@@ -123,11 +134,9 @@ impl Group {
         Ok(())
     }
 
-    fn recount<P: Sqlite>(&self, store: &Embedded<P>) -> Result<()> {
-        const STATEMENT: &str = "
-            UPDATE conversation SET update_time = ?2,
-                member_count = (SELECT count(*) FROM member WHERE cid = ?1)
-            WHERE cid = ?1 RETURNING member_count";
+    fn finish<P: Sqlite>(&self, store: &Embedded<P>) -> Result<()> {
+        const STATEMENT: &str =
+            "UPDATE conversation SET update_time = ?2 WHERE cid = ?1 RETURNING member_count";
         let mut rows = store.db.execute(STATEMENT, params![self.cid, store.now_ms()])?;
         let count = rows.first_mut().map_or(Ok(0), |row| row.count())?;
         if count > MEMBERS_MAX as u64 {

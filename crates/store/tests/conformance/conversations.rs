@@ -125,6 +125,23 @@ fn members_come_and_go_by_the_hand_of_those_who_may() {
 }
 
 #[test]
+fn members_are_counted_as_they_come_and_go() {
+    let backend = EmbeddedBackend::new();
+    let store = backend.open();
+    group(&store, "c", &["a", "b"]);
+    let users = |names: &[&str]| names.iter().map(|name| user(name)).collect::<Vec<_>>();
+    let change = MemberChange {
+        add: users(&["b", "c", "c", "d"]),
+        remove: users(&["d", "nobody", "b"]),
+        roles: vec![(user("c"), Role::Admin)],
+    };
+    let changed = block_on(store.change_members(&actor("a"), &id("c"), change)).unwrap();
+    let members = "SELECT count(*) FROM member";
+    let counted: i64 = backend.raw().query_row(members, [], |row| row.get(0)).unwrap();
+    assert_eq!((changed.member_count, counted), (2, 2));
+}
+
+#[test]
 fn a_change_that_fails_changes_nothing() {
     let backend = EmbeddedBackend::new();
     let store = backend.open();
