@@ -11,11 +11,14 @@ use im_domain::message::{Kind, Status};
 use im_domain::storage::Actor;
 use im_domain::{ConversationId, Error, MsgId, Result, UserId};
 
-/// Columns of a conversation `c`, seen by its member `m` (perhaps none), with its last message `x`.
+/// Columns of a conversation `c`, seen by its member `m` (perhaps none), with its last message `x`. Of
+/// unread messages there are never more than those since the oldest that has not expired.
 const COLUMNS: &str = "
     c.sort_id, m.user IS NOT NULL, c.name, c.kind, c.member_count, c.head_seq,
     CASE WHEN m.user IS NULL THEN 0
-        ELSE max(0, c.head_countable - m.read_countable - (m.own - m.read_own)) END,
+        ELSE max(0, min(c.head_countable - m.read_countable - (m.own - m.read_own),
+            coalesce((SELECT c.head_countable - o.countable + 1 FROM message o
+                WHERE o.cid = c.cid AND o.msg_id > ?4 ORDER BY o.msg_id LIMIT 1), 0))) END,
     coalesce(m.read_msg_id, 0), c.create_time, c.update_time, s.epoch, coalesce(m.muted, 0),
     x.msg_id, x.seq, x.sender, x.kind, x.status, iif(x.status = 0, substr(x.content, 1, ?3), x'')";
 

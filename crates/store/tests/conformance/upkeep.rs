@@ -35,6 +35,27 @@ fn the_expired_is_hidden_on_every_path_before_it_is_purged() {
 }
 
 #[test]
+fn what_has_expired_is_not_unread() {
+    let backend = EmbeddedBackend::keeping(1_000);
+    let store = backend.open();
+    group(&store, "c", &["a", "b"]);
+    let unread = || block_on(store.conversation(&actor("b"), &id("c"))).unwrap().unread;
+    for n in 0..3 {
+        send(&store, "a", "c", n);
+    }
+    backend.advance(600);
+    send(&store, "a", "c", 3);
+    assert_eq!(unread(), 4);
+    backend.advance(600);
+    for purged in [false, true] {
+        assert_eq!(unread(), 1, "purged: {purged}");
+        block_on(store.run(&[Task::Expire], 1_000)).unwrap();
+    }
+    backend.advance(600);
+    assert_eq!(unread(), 0);
+}
+
+#[test]
 fn a_purge_goes_on_over_many_rows_and_conversations() {
     let backend = EmbeddedBackend::keeping(1_000);
     let store = backend.open();
