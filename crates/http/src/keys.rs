@@ -69,9 +69,11 @@ pub struct Keys {
 }
 
 impl Keys {
-    /// Reads a JWK Set, one JWK, or one bare HS256 secret. A bare secret is taken byte for byte.
+    /// Reads a JWK Set, one JWK, or one bare HS256 secret. White space around it does not count, since
+    /// secrets come from files that end in a new line; `im` signs with the same part.
     pub fn parse(text: &str) -> Result<Self, KeysError> {
-        if !text.trim_start().starts_with('{') {
+        let text = text.trim();
+        if !text.starts_with('{') {
             let verifier = hs256(text.as_bytes()).ok_or(KeysError::ShortSecret)?;
             return Ok(Self { keys: vec![Key { kid: None, verifier }], bare: true });
         }

@@ -21,6 +21,8 @@ fn a_bare_secret_serves_every_kid() {
     assert!(keys.find(Some("whatever")).is_some());
     assert_eq!(refusal(&"s".repeat(HS256_SECRET_BYTES_MIN - 1)), KeysError::ShortSecret);
     assert_eq!(refusal(""), KeysError::ShortSecret);
+    let padded = format!("{}\n", "s".repeat(HS256_SECRET_BYTES_MIN - 1));
+    assert_eq!(refusal(&padded), KeysError::ShortSecret, "a new line at its end is no part of it");
 }
 
 #[test]
