@@ -1,10 +1,14 @@
 //! Random operations against a pure model: whatever order they come in, the store and the model
 //! give the same answers. proptest prints the failing seed and its shrunken case.
 
-use super::backend::EmbeddedBackend;
+use super::backend::{EmbeddedBackend, block_on};
 use super::talk::*;
+use im_domain::conversation::MemberChange;
 use im_domain::page::{Direction, SyncQuery};
+use im_domain::storage::Storage;
 use im_domain::{Error, MsgId};
+use im_store::embedded::Embedded;
+use im_store::native::NativeSqlite;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -70,106 +74,125 @@ struct Talk {
     positions: BTreeMap<usize, MsgId>,
 }
 
-fn check(ops: Vec<Op>) -> Result<(), TestCaseError> {
-    let backend = EmbeddedBackend::new();
-    let mut store = backend.open();
-    let mut model: Vec<Talk> = Vec::new();
-    for conversation in CONVERSATIONS {
-        group(&store, conversation, &["owner"]);
-        model.push(Talk::default());
-    }
-    for op in ops {
-        match op {
-            Op::Send { user, conversation, client_id, content } => {
-                let talk = &mut model[conversation];
-                let one = draft(
-                    USERS[user],
-                    CONVERSATIONS[conversation],
-                    &client_id.to_string(),
-                    &content.to_string(),
-                );
-                let answer = append(&store, vec![one]).remove(0);
-                let earlier = talk.messages.iter().position(|m| (m.1, m.2) == (user, client_id));
-                match (talk.members.contains(&user), earlier) {
-                    (false, _) => prop_assert_eq!(answer, Err(Error::NotMember)),
-                    (true, Some(at)) if talk.messages[at].3 == content => {
-                        let receipt = answer.unwrap();
-                        prop_assert!(receipt.duplicate);
-                        prop_assert_eq!((receipt.msg_id, receipt.seq), (talk.messages[at].0, at as u64 + 1));
-                    }
-                    (true, Some(_)) => {
-                        let conflict = matches!(answer, Err(Error::Conflict { .. }));
-                        prop_assert!(conflict);
-                    }
-                    (true, None) => {
-                        let receipt = answer.unwrap();
-                        prop_assert!(!receipt.duplicate);
-                        prop_assert_eq!(receipt.seq, talk.messages.len() as u64 + 1);
-                        prop_assert!(talk.messages.last().is_none_or(|m| m.0 < receipt.msg_id));
-                        talk.messages.push((receipt.msg_id, user, client_id, content));
-                    }
-                }
-            }
-            Op::Join { user, conversation } => {
-                change(&store, conversation, add(USERS[user]));
-                model[conversation].members.insert(user);
-            }
-            Op::Leave { user, conversation } => {
-                change(&store, conversation, remove(USERS[user]));
-                model[conversation].members.remove(&user);
-                model[conversation].positions.remove(&user);
-            }
-            Op::Read { user, conversation, limit, up } => {
-                let talk = &model[conversation];
-                if !talk.members.contains(&user) {
-                    let one = query(CONVERSATIONS[conversation], MsgId::NONE, limit, Direction::Up);
-                    prop_assert_eq!(page(&store, USERS[user], one), Err(Error::NotMember));
-                    continue;
-                }
-                let to = if up { Direction::Up } else { Direction::Down };
-                let seen = walk(&store, USERS[user], CONVERSATIONS[conversation], limit, to);
-                let seen: Vec<_> = seen.iter().map(|m| (m.msg_id, m.content.clone())).collect();
-                let expected: Vec<_> = talk.messages.iter().map(|m| (m.0, m.3.to_string())).collect();
-                prop_assert_eq!(seen, expected);
-            }
-            Op::Sync { user, conversation, confirm } => {
-                let talk = &mut model[conversation];
-                let last = confirm.and_then(|at| talk.messages.get(at)).map(|m| m.0);
-                let query = SyncQuery { limit: 4, ..sync_query(CONVERSATIONS[conversation], last) };
-                let answer = sync(&store, USERS[user], "phone", query);
-                if !talk.members.contains(&user) {
-                    prop_assert_eq!(answer, Err(Error::NotMember));
-                    continue;
-                }
-                let answer = answer.unwrap();
-                let position = talk.positions.entry(user).or_default();
-                let start = last.unwrap_or(*position);
-                *position = (*position).max(start);
-                prop_assert_eq!(answer.position, *position);
-                let expected: Vec<_> =
-                    talk.messages.iter().map(|m| m.0).filter(|id| *id > start).take(4).collect();
-                prop_assert_eq!(answer.page.messages.iter().map(|m| m.msg_id).collect::<Vec<_>>(), expected);
-            }
-            Op::Clock { ms } => backend.set_clock(backend.now().saturating_add_signed(ms)),
-            Op::Reopen => store = backend.open(),
-        }
-    }
-    Ok(())
+/// The store under test beside the model of what it should hold.
+struct Both {
+    backend: EmbeddedBackend,
+    store: Embedded<NativeSqlite>,
+    model: Vec<Talk>,
 }
 
-fn change(
-    store: &impl im_domain::storage::Storage,
-    at: usize,
-    change: im_domain::conversation::MemberChange,
-) {
-    let conversation = id(CONVERSATIONS[at]);
-    super::backend::block_on(store.change_members(&actor("owner"), &conversation, change)).unwrap();
+type Verdict = Result<(), TestCaseError>;
+
+impl Both {
+    fn new() -> Self {
+        let backend = EmbeddedBackend::new();
+        let store = backend.open();
+        let talk = |conversation| {
+            group(&store, conversation, &["owner"]);
+            Talk::default()
+        };
+        let model = CONVERSATIONS.map(talk).into();
+        Self { backend, store, model }
+    }
+
+    fn run(&mut self, op: Op) -> Verdict {
+        match op {
+            Op::Send { user, conversation, client_id, content } => {
+                self.send(user, conversation, client_id, content)?;
+            }
+            Op::Join { user, conversation } => {
+                self.change(conversation, add(USERS[user]));
+                self.model[conversation].members.insert(user);
+            }
+            Op::Leave { user, conversation } => {
+                self.change(conversation, remove(USERS[user]));
+                self.model[conversation].members.remove(&user);
+                self.model[conversation].positions.remove(&user);
+            }
+            Op::Read { user, conversation, limit, up } => self.read(user, conversation, limit, up)?,
+            Op::Sync { user, conversation, confirm } => self.sync(user, conversation, confirm)?,
+            Op::Clock { ms } => self.backend.set_clock(self.backend.now().saturating_add_signed(ms)),
+            Op::Reopen => self.store = self.backend.open(),
+        }
+        Ok(())
+    }
+
+    fn send(&mut self, user: usize, conversation: usize, client_id: u8, content: u8) -> Verdict {
+        let (sender, name) = (USERS[user], CONVERSATIONS[conversation]);
+        let one = draft(sender, name, &client_id.to_string(), &content.to_string());
+        let answer = append(&self.store, vec![one]).remove(0);
+        let talk = &mut self.model[conversation];
+        let earlier = talk.messages.iter().position(|m| (m.1, m.2) == (user, client_id));
+        match (talk.members.contains(&user), earlier) {
+            (false, _) => prop_assert_eq!(answer, Err(Error::NotMember)),
+            (true, Some(at)) if talk.messages[at].3 == content => {
+                let receipt = answer.unwrap();
+                prop_assert!(receipt.duplicate);
+                prop_assert_eq!((receipt.msg_id, receipt.seq), (talk.messages[at].0, at as u64 + 1));
+            }
+            (true, Some(_)) => {
+                let conflict = matches!(answer, Err(Error::Conflict { .. }));
+                prop_assert!(conflict);
+            }
+            (true, None) => {
+                let receipt = answer.unwrap();
+                prop_assert!(!receipt.duplicate);
+                prop_assert_eq!(receipt.seq, talk.messages.len() as u64 + 1);
+                prop_assert!(talk.messages.last().is_none_or(|m| m.0 < receipt.msg_id));
+                talk.messages.push((receipt.msg_id, user, client_id, content));
+            }
+        }
+        Ok(())
+    }
+
+    fn change(&self, at: usize, change: MemberChange) {
+        let conversation = id(CONVERSATIONS[at]);
+        block_on(self.store.change_members(&actor("owner"), &conversation, change)).unwrap();
+    }
+
+    fn read(&self, user: usize, conversation: usize, limit: u32, up: bool) -> Verdict {
+        let (reader, name) = (USERS[user], CONVERSATIONS[conversation]);
+        let talk = &self.model[conversation];
+        if !talk.members.contains(&user) {
+            let one = query(name, MsgId::NONE, limit, Direction::Up);
+            prop_assert_eq!(page(&self.store, reader, one), Err(Error::NotMember));
+            return Ok(());
+        }
+        let to = if up { Direction::Up } else { Direction::Down };
+        let seen = walk(&self.store, reader, name, limit, to);
+        let seen: Vec<_> = seen.iter().map(|m| (m.msg_id, m.content.clone())).collect();
+        let expected: Vec<_> = talk.messages.iter().map(|m| (m.0, m.3.to_string())).collect();
+        prop_assert_eq!(seen, expected);
+        Ok(())
+    }
+
+    fn sync(&mut self, user: usize, conversation: usize, confirm: Option<usize>) -> Verdict {
+        let talk = &mut self.model[conversation];
+        let last = confirm.and_then(|at| talk.messages.get(at)).map(|m| m.0);
+        let query = SyncQuery { limit: 4, ..sync_query(CONVERSATIONS[conversation], last) };
+        let answer = sync(&self.store, USERS[user], "phone", query);
+        if !talk.members.contains(&user) {
+            prop_assert_eq!(answer, Err(Error::NotMember));
+            return Ok(());
+        }
+        let answer = answer.unwrap();
+        let position = talk.positions.entry(user).or_default();
+        let start = last.unwrap_or(*position);
+        *position = (*position).max(start);
+        prop_assert_eq!(answer.position, *position);
+        let expected: Vec<_> = talk.messages.iter().map(|m| m.0).filter(|id| *id > start).take(4).collect();
+        prop_assert_eq!(answer.page.messages.iter().map(|m| m.msg_id).collect::<Vec<_>>(), expected);
+        Ok(())
+    }
 }
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
     #[test]
     fn store_and_model_agree(ops in prop::collection::vec(op(), 1..120)) {
-        check(ops)?;
+        let mut both = Both::new();
+        for op in ops {
+            both.run(op)?;
+        }
     }
 }
