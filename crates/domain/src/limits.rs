@@ -1,6 +1,8 @@
 //! Every limit and default of the product, each with its unit and its reason. The same constants
 //! check requests, fill the OpenAPI document and stand in the documentation.
 
+use crate::error::{Error, Result};
+
 /// Largest `content` of a message, in bytes of UTF-8: the size of an origin `TEXT` column.
 pub const CONTENT_BYTES_MAX: usize = 65_536;
 /// Largest `ext` of a message, in bytes of JSON as sent: a place for marks, not for bodies.
@@ -64,3 +66,11 @@ pub const PROBLEM_FIELD_CHARS_MAX: usize = 200;
 pub const TIME_MS_MAX: u64 = 253_402_300_799_999;
 /// Longest epoch a request may name, in characters: epochs are names that the store makes.
 pub const EPOCH_CHARS_MAX: usize = 64;
+
+/// Refuses a list of no or too many items.
+pub fn check_count(field: &'static str, count: usize, count_max: usize) -> Result<()> {
+    if (1..=count_max).contains(&count) {
+        return Ok(());
+    }
+    Err(Error::invalid(field, format!("must have 1 to {count_max} items")))
+}

@@ -5,12 +5,10 @@ use crate::auth::Caller;
 use crate::exchange::{JSON, Response};
 use crate::json::parse_or_empty;
 use crate::json::upkeep::{HealthOut, RunIn, RunOut, StatusOut};
-use crate::log;
 use crate::openapi;
-use crate::problem::{Code, Problem};
+use crate::problem::Problem;
 use crate::router::{Api, Call};
 use crate::routes::{Component, Op};
-use im_domain::limits::RETRY_AFTER_MS;
 use im_domain::storage::Storage;
 
 pub struct ArchiveApi;
@@ -40,15 +38,7 @@ async fn status(caller: &Caller, storage: &impl Storage) -> Result<Response, Pro
     Response::json(&StatusOut::from(storage.status(&caller.tenant).await?))
 }
 
-/// Whatever keeps the store from serving, a probe is to try again: it gets a 503.
 async fn ready(storage: &impl Storage) -> Result<Response, Problem> {
-    match storage.ready().await.map_err(Problem::from) {
-        Ok(()) => Response::json(&HealthOut { status: "ready" }),
-        Err(problem) if problem.code.status() == 503 => Err(problem),
-        Err(problem) => {
-            log::error(&format!("not ready: {}", problem.code.as_str()));
-            let retry_after_ms = Some(RETRY_AFTER_MS);
-            Err(Problem { retry_after_ms, ..Problem::new(Code::SqlUnavailable, "the store is not ready") })
-        }
-    }
+    storage.ready().await?;
+    Response::json(&HealthOut { status: "ready" })
 }

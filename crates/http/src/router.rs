@@ -47,6 +47,12 @@ pub fn admit(component: Component, head: &Head, keys: &Keys, now_ms: u64) -> Res
     Ok(Call { op: route.op, caller, takes_body })
 }
 
+/// Whether this request can only be answered with the keys at hand. Health is told without them, and
+/// readiness not.
+pub fn needs_keys(component: Component, head: &Head) -> bool {
+    find(component, head).is_ok_and(|route| route.access != Access::Public || route.op == Op::Ready)
+}
+
 fn find(component: Component, head: &Head) -> Result<&'static Route, Problem> {
     let own = |route: &&Route| route.component == component && route.path == head.path;
     let route = ROUTES.iter().find(own).ok_or_else(Problem::not_found)?;

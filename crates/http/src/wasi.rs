@@ -10,7 +10,7 @@ use crate::exchange::{Head, Response};
 use crate::keys::Keys;
 use crate::log;
 use crate::problem::Problem;
-use crate::router::{Api, Call, admit, answer, check_size};
+use crate::router::{Api, Call, admit, answer, check_size, needs_keys};
 use im_domain::limits::{REQUEST_BYTES_MAX, REQUEST_DISCARD_BYTES_MAX};
 use im_domain::storage::Storage;
 use spin_sdk::wasip3::clocks::system_clock;
@@ -35,8 +35,11 @@ pub async fn serve<A: Api>(
 }
 
 async fn respond<A: Api>(request: types::Request, storage: &impl Storage) -> Result<Response, Problem> {
-    let keys = keys().await?;
     let head = head(&request);
+    let keys = match needs_keys(A::COMPONENT, &head) {
+        true => keys().await?,
+        false => Rc::new(Keys::none()),
+    };
     let call: Call = match admit(A::COMPONENT, &head, &keys, now_ms()) {
         Ok(call) => call,
         Err(problem) => {

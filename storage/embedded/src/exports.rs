@@ -3,6 +3,7 @@
 use crate::bindings::exports::im::storage::{conversations, messages, positions, types, upkeep};
 use crate::instance::{Engine, engine, forget_after};
 use im_contract::{all, each};
+use im_domain::limits::{BATCH_MESSAGES_MAX, BATCH_PULLS_MAX, GET_IDS_MAX, RUN_MS_MAX, check_count};
 use im_domain::storage::{Actor, Storage};
 use im_domain::{ConversationId, DeviceId, Result, Tenant};
 use std::rc::Rc;
@@ -40,6 +41,7 @@ impl messages::Guest for Component {
         ack: types::Ack,
     ) -> Result<Vec<Result<types::Receipt, types::Error>>, types::Error> {
         let actor = Actor::try_from(actor)?;
+        check_count("messages", drafts.len(), BATCH_MESSAGES_MAX)?;
         let drafts = all(drafts)?;
         Ok(items(with_engine(async |engine| engine.append(&actor, drafts, ack.into()).await).await?))
     }
@@ -49,6 +51,7 @@ impl messages::Guest for Component {
         queries: Vec<messages::PageQuery>,
     ) -> Result<Vec<Result<types::Page, types::Error>>, types::Error> {
         let actor = Actor::try_from(actor)?;
+        check_count("requests", queries.len(), BATCH_PULLS_MAX)?;
         let queries = all(queries)?;
         Ok(items(with_engine(async |engine| engine.page(&actor, queries).await).await?))
     }
@@ -60,6 +63,7 @@ impl messages::Guest for Component {
     ) -> Result<messages::Found, types::Error> {
         let actor = Actor::try_from(actor)?;
         let conversation = ConversationId::parse(conversation)?;
+        check_count("msgIds", ids.len(), GET_IDS_MAX)?;
         let ids = ids.into_iter().map(im_contract::msg_id).collect::<Result<Vec<_>>>()?;
         Ok(with_engine(async |engine| engine.get(&actor, &conversation, &ids).await).await?.into())
     }
@@ -121,6 +125,7 @@ impl positions::Guest for Component {
 impl upkeep::Guest for Component {
     async fn run(tasks: Vec<upkeep::Task>, max_ms: u64) -> Result<upkeep::RunReport, types::Error> {
         let tasks: Vec<_> = each(tasks);
+        let max_ms = max_ms.min(RUN_MS_MAX);
         Ok(with_engine(async |engine| engine.run(&tasks, max_ms).await).await?.into())
     }
 

@@ -2,6 +2,7 @@
 
 use im_store::sql::{Row, SqlError, Value};
 use im_store::sqlite::Sqlite;
+use std::io::Write;
 // The SDK wraps only the async calls; the engine needs the sync ones (see `im_store::sqlite`).
 use spin_sdk::sqlite::wit::sqlite as spin;
 
@@ -51,9 +52,14 @@ fn from_spin(value: spin::Value) -> Value {
 }
 
 fn error(error: spin::Error) -> SqlError {
-    match error {
+    let error = match error {
         spin::Error::Io(message) => SqlError::from_message(message),
         spin::Error::DatabaseFull => SqlError::Unavailable("the database is full".to_owned()),
         other => SqlError::Failed(format!("{other:?}")),
+    };
+    // Clients are told that the store is away; the log is told why.
+    if let SqlError::Unavailable(_) = error {
+        let _written = writeln!(std::io::stderr(), "error: {error}");
     }
+    error
 }

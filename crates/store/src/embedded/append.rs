@@ -140,6 +140,7 @@ impl<P: Sqlite> Batch<'_, P> {
             LEFT JOIN partition_clock k ON k.partition = ?4
             LEFT JOIN message e ON e.cid = c.cid AND e.sender = ?3 AND e.client_msg_id = ?5
             LEFT JOIN message q ON q.cid = c.cid AND q.msg_id = ?6
+                AND q.msg_id > max(?7, iif(c.history = 1, coalesce(m.floor, 0), 0))
             WHERE c.tenant = ?1 AND c.name = ?2";
         let parameters = params![
             self.actor.tenant.as_str(),
@@ -148,6 +149,7 @@ impl<P: Sqlite> Batch<'_, P> {
             i64::from(partition),
             draft.client_msg_id.as_str(),
             draft.reply_to,
+            self.store.expired_up_to(),
         ];
         let mut rows = self.store.db.execute(STATEMENT, parameters)?;
         let row = rows.first_mut().ok_or(Error::ConversationNotFound)?;

@@ -100,18 +100,14 @@ impl Group {
         self.count_changed(store, 1)
     }
 
-    /// Positions go with the member: who joins again starts anew.
+    /// Positions stay: they never go back, and who joins again goes on where the device was.
     fn remove<P: Sqlite>(&self, store: &Embedded<P>, users: &[UserId]) -> Result<(), SqlError> {
         if users.is_empty() {
             return Ok(());
         }
-        let delete = |table| {
-            let statement =
-                format!("DELETE FROM {table} WHERE cid = ?1 AND user IN (SELECT value FROM json_each(?2))");
-            store.db.execute(&statement, params![self.cid, json_names(users)])
-        };
-        delete("position")?;
-        delete("member")?;
+        const STATEMENT: &str =
+            "DELETE FROM member WHERE cid = ?1 AND user IN (SELECT value FROM json_each(?2))";
+        store.db.execute(STATEMENT, params![self.cid, json_names(users)])?;
         self.count_changed(store, -1)
     }
 

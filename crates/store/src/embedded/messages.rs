@@ -6,11 +6,11 @@ use crate::params;
 use crate::sql::{Row, SqlError};
 use crate::sqlite::Sqlite;
 use im_domain::ext::Ext;
-use im_domain::limits::SUMMARY_CHARS_MAX;
+use im_domain::limits::{PAGE_CONTENT_BYTES_MAX, SUMMARY_CHARS_MAX};
 use im_domain::message::{Action, ControlRef, Kind, Message, Quote, QuoteStatus, Status, summary_of};
 use im_domain::page::Found;
 use im_domain::storage::Actor;
-use im_domain::{ConversationId, MsgId, Result, UserId};
+use im_domain::{ConversationId, Error, MsgId, Result, UserId};
 use std::collections::HashMap;
 
 /// Bytes of content that surely hold a summary: UTF-8 has at most four bytes a character.
@@ -123,7 +123,18 @@ pub(super) fn get<P: Sqlite>(
             found.insert(message.msg_id, message);
         }
     }
+    check_size(&found)?;
     Ok(in_order(ids, found))
+}
+
+/// An answer by id cannot be cut short as a page can, so it is refused.
+fn check_size(found: &HashMap<MsgId, Message>) -> Result<()> {
+    let bytes: usize = found.values().map(|message| message.content.len()).sum();
+    if bytes <= PAGE_CONTENT_BYTES_MAX {
+        return Ok(());
+    }
+    let reason = format!("these messages have more than {PAGE_CONTENT_BYTES_MAX} bytes of content together");
+    Err(Error::too_large("msgIds", reason))
 }
 
 fn in_order(ids: &[MsgId], mut found: HashMap<MsgId, Message>) -> Found {

@@ -30,7 +30,7 @@ use im_domain::message::{Ack, Draft, Receipt};
 use im_domain::page::{Found, Page, PageQuery, SyncPage, SyncQuery};
 use im_domain::storage::{Actor, Storage};
 use im_domain::upkeep::{RunReport, StoreStatus, Task};
-use im_domain::{ConversationId, DeviceId, MsgId, Result, Tenant};
+use im_domain::{ConversationId, DeviceId, Error, MsgId, Result, Tenant};
 
 /// How long a statement waits for another writer, in milliseconds. Past it the call answers
 /// "overloaded".
@@ -66,6 +66,7 @@ impl<P: Sqlite> Embedded<P> {
         for pragma in &pragmas {
             db.execute(pragma, Vec::new())?;
         }
+        check_journal(&db)?;
         let store = Self { db, environment };
         migrate::migrate(&store)?;
         Ok(store)
@@ -91,6 +92,17 @@ impl<P: Sqlite> Embedded<P> {
 
     fn run_statement(&self, statement: &str) -> Result<(), SqlError> {
         self.db.execute(statement, Vec::new()).map(|_| ())
+    }
+}
+
+/// SQLite keeps another journal without an error where WAL is not possible, on a network file system
+/// for example; the acknowledgements would then promise too much.
+fn check_journal(db: &impl Sqlite) -> Result<()> {
+    let mut rows = db.execute("PRAGMA journal_mode", Vec::new())?;
+    let mode = rows.first_mut().map_or(Ok(String::new()), |row| row.text())?;
+    match mode.as_str() {
+        "wal" | "memory" => Ok(()),
+        other => Err(Error::internal(format!("the database cannot use WAL (its journal is {other})"))),
     }
 }
 

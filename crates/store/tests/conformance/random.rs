@@ -107,7 +107,6 @@ impl Both {
             Op::Leave { user, conversation } => {
                 self.change(conversation, remove(USERS[user]));
                 self.model[conversation].members.remove(&user);
-                self.model[conversation].positions.remove(&user);
             }
             Op::Read { user, conversation, limit, up } => self.read(user, conversation, limit, up)?,
             Op::Sync { user, conversation, confirm } => self.sync(user, conversation, confirm)?,
