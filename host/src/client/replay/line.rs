@@ -66,6 +66,10 @@ impl Line {
     }
 
     fn read(number: u64, json: &[u8]) -> Result<Self, String> {
+        // The parser would take the fields' values in an array too.
+        if !json.trim_ascii_start().starts_with(b"{") {
+            return Err("must be a JSON object".into());
+        }
         let fields: Fields<'_> = serde_json::from_slice(json).map_err(|e| json_reason(&e))?;
         let conversation = ConversationId::parse(fields.conversation_id).map_err(|e| e.to_string())?;
         check_not_reserved(&conversation).map_err(|e| e.to_string())?;
@@ -161,7 +165,7 @@ mod tests {
             (with("text", json!(long)), "text: must have at most"),
             (with("other", json!(1)), "unknown field `other`"),
             (json!({"conversationId": "c", "senderId": "u", "ts": 5}), "missing field `text`"),
-            (json!([]), "invalid length"),
+            (json!(["c", "u", 5, "a"]), "must be a JSON object"),
         ] {
             let error = parse(&line).unwrap_err();
             assert!(error.starts_with("line 7: ") && error.contains(part), "{error}");
@@ -171,9 +175,10 @@ mod tests {
     #[test]
     fn broken_json_is_told_by_its_column() {
         let error = |json: &str| Line::parse(7, json.as_bytes()).unwrap_err().to_string();
-        assert_eq!(error(""), "line 7: EOF while parsing a value (column 0)");
+        assert_eq!(error(""), "line 7: must be a JSON object");
+        assert_eq!(error("{"), "line 7: EOF while parsing an object (column 1)");
         assert_eq!(error("{,"), "line 7: key must be a string (column 2)");
-        assert!(Line::parse(7, b"\"\xff\"").is_err());
+        assert!(Line::parse(7, b"{\"text\":\"\xff\"}").is_err());
     }
 
     #[test]

@@ -1,14 +1,18 @@
 //! How far a replay is: a bar on a terminal, else a line now and then.
 
+use std::fmt::Write;
 use std::io::IsTerminal;
 use std::time::Instant;
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::style::TemplateError;
+use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 
 use crate::client::limits::PROGRESS_INTERVAL;
 use crate::output;
 
-const BAR: &str = "{msg} [{bar:40}] {human_pos}/{human_len} {per_sec} {eta}";
+const BAR: &str = "{msg} [{bar:40}] {human_pos} of {human_len} messages, {rate}, {eta}";
+/// Where nobody knows yet how many there are.
+const COUNT: &str = "{msg} {human_pos} messages, {rate}";
 
 /// The progress of one reading of the file.
 pub struct Progress {
@@ -62,17 +66,22 @@ impl Drop for Progress {
 }
 
 fn bar(what: &'static str, total: Option<u64>) -> ProgressBar {
-    let bar = match total {
-        Some(total) => {
-            let bar = ProgressBar::new(total);
-            // The template is valid; if it were not, the bar would only look different.
-            bar.set_style(ProgressStyle::with_template(BAR).unwrap_or_else(|_| ProgressStyle::default_bar()));
-            bar
-        }
-        None => ProgressBar::new_spinner(),
+    let (bar, template) = match total {
+        Some(total) => (ProgressBar::new(total), BAR),
+        None => (ProgressBar::new_spinner(), COUNT),
     };
-    bar.set_message(what);
-    bar
+    // The templates are valid; if one were not, the bar would only look different.
+    if let Ok(style) = style(template) {
+        bar.set_style(style);
+    }
+    bar.with_message(what)
+}
+
+fn style(template: &str) -> Result<ProgressStyle, TemplateError> {
+    let rate = |state: &ProgressState, out: &mut dyn Write| {
+        let _ = write!(out, "{:.0}/s", state.per_sec());
+    };
+    Ok(ProgressStyle::with_template(template)?.with_key("rate", rate))
 }
 
 #[cfg(test)]
@@ -92,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn the_template_is_valid() {
-        assert!(ProgressStyle::with_template(BAR).is_ok());
+    fn the_templates_are_valid() {
+        assert!(style(BAR).is_ok() && style(COUNT).is_ok());
     }
 }

@@ -142,11 +142,13 @@ impl Sender {
         self.window.done(&job.conversation);
     }
 
+    /// The first refusal is told at the end, when the replay has failed for it.
     fn refuse(&mut self, refusal: LineError) {
-        if self.tally.refused < REFUSALS_TOLD_MAX {
+        self.tally.refused += 1;
+        if self.tally.first_refusal.is_none() {
+            self.tally.first_refusal = Some(refusal);
+        } else if self.tally.refused <= REFUSALS_TOLD_MAX {
             self.progress.note(&format!("im: {refusal}"));
         }
-        self.tally.refused += 1;
-        self.tally.first_refusal.get_or_insert(refusal);
     }
 }
