@@ -19,14 +19,29 @@ pub const OVERLOAD_RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// Largest request body the host passes on. The functions' own limit (8 MiB) is below it, so their
 /// more precise answer comes first; this one stops what no function should have to look at.
-pub const REQUEST_BODY_BYTES_MAX: u64 = 16 * 1024 * 1024;
+pub const REQUEST_BODY_BYTES_MAX: u64 = 2 * im_domain::limits::REQUEST_BYTES_MAX as u64;
 
-/// A body up to this size is read whole before the request takes a slot: one chunk costs the guest
-/// fewer calls than several, and a slow client occupies neither slot nor instance. Larger ones
-/// stream. All connections together can make the host hold this much times their number.
-pub const REQUEST_BODY_BUFFERED_BYTES_MAX: u64 = 64 * 1024;
+/// A body up to this size takes no room of [`BODY_ROOM_KIB`]: the number of connections bounds these.
+pub const BODY_SMALL_BYTES: u64 = 64 * 1024;
 
-/// How long a client may take to send a body that is read whole.
+/// Memory for larger bodies on their way in and out, all connections together, in KiB: 32 of the
+/// largest requests. Beyond it such a request is answered 503.
+pub const BODY_ROOM_KIB: usize = 512 * 1024;
+
+/// Largest answer. The functions bound what they put into one; this bounds a broken one.
+pub const ANSWER_BODY_BYTES_MAX: u64 = 64 * 1024 * 1024;
+
+/// How long a client may leave a write unread before its connection is cut: it holds memory.
+pub const WRITE_STALL_MAX: Duration = Duration::from_secs(10);
+
+/// How often a silent HTTP/2 connection is asked whether it still lives, and how long it may take to
+/// answer.
+pub const HTTP2_PING_INTERVAL: Duration = Duration::from_secs(30);
+
+/// Requests one HTTP/2 connection may have in work.
+pub const HTTP2_STREAMS_MAX: u32 = 64;
+
+/// How long a client may take to send a body.
 pub const REQUEST_BODY_READ_MAX: Duration = Duration::from_secs(30);
 
 /// How long a client may take to send a request's head, from connecting or from the last answer on.
@@ -84,8 +99,9 @@ pub const INSTANCE_TABLE_ELEMENTS_MAX: usize = 100_000;
 /// Bookkeeping of the engine for one instance, in bytes; generous, it is only a bound.
 pub const INSTANCE_RECORD_BYTES_MAX: usize = 10 * 1024 * 1024;
 
-/// Memory kept mapped in a free slot, so that the next instance in it pays no page faults.
-pub const INSTANCE_MEMORY_RESIDENT_BYTES: usize = 2 * 1024 * 1024;
+/// Memory kept mapped in a free slot, so that the next instance in it pays few page faults. Slots
+/// that were used once keep it: [`INSTANCES_MAX`] with two memories each make at most 512 MiB.
+pub const INSTANCE_MEMORY_RESIDENT_BYTES: usize = 256 * 1024;
 
 /// A guest that computes this long is made to yield, so that it cannot hold a thread of the server.
 pub const GUEST_SLICE: Duration = Duration::from_millis(10);
@@ -120,8 +136,8 @@ pub const SCHEDULE_TOKEN_LIFE: Duration = Duration::from_secs(60);
 /// Bytes of a signing key made by `im`: as long as the digest of HS256, as RFC 7518 asks.
 pub const KEY_BYTES: usize = 32;
 
-/// Shortest secret accepted for HS256, for the same reason.
-pub const KEY_BYTES_MIN: usize = 32;
+/// Shortest secret accepted for HS256, the functions' own bound.
+pub const KEY_BYTES_MIN: usize = im_domain::limits::HS256_SECRET_BYTES_MIN;
 
 /// Life of a token made by `im token` unless told otherwise.
 pub const TOKEN_LIFE_DEFAULT: Duration = Duration::from_secs(3600);

@@ -9,6 +9,7 @@ mod data;
 mod limits;
 mod manifest;
 mod output;
+mod ready;
 mod runtime;
 mod schedule;
 mod server;

@@ -12,6 +12,7 @@ use crate::data::DataFolder;
 use crate::limits::LISTEN_DEFAULT;
 use crate::manifest::{self, App, ManifestError};
 use crate::output;
+use crate::ready;
 use crate::runtime::{self, RunningComponent};
 use crate::schedule::{self, Schedule};
 use crate::server::{self, AccessLog, Router, Service};
@@ -80,6 +81,7 @@ async fn up(args: &Args) -> Result<(), CommandError> {
         Log::Requests => AccessLog::to_stderr(),
     };
     let service = Arc::new(Service::new(Router::new(&app.routes, &components), log));
+    ready::check(&service).await.map_err(CommandError::failed)?;
     let schedules = start_schedules(&app, &values, &service);
     output::line(&format!("Serving {} on http://{address}", app.name));
     server::serve(listener, service, stop).await;

@@ -72,10 +72,17 @@ impl WorkerState for InstanceRules {
     }
 
     fn drop(&self, store: Store<GuestState>, result: wasmtime::Result<()>) {
-        if let Err(error) = result {
+        // When the host ends it drops its instances where they stand; wasmtime calls that a panic.
+        let ended = result.as_ref().is_err_and(|_| tokio::runtime::Handle::try_current().is_err());
+        if let Err(error) = result
+            && !ended
+        {
             output::error_line(&format!("component `{}` failed: {error:#}", self.id));
         }
         // With the store go its SQLite connections, and closing those may block.
-        tokio::task::spawn_blocking(move || drop(store));
+        match tokio::runtime::Handle::try_current() {
+            Ok(runtime) => drop(runtime.spawn_blocking(move || drop(store))),
+            Err(_) => drop(store),
+        }
     }
 }

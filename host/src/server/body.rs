@@ -1,13 +1,13 @@
-//! The body of an answer on its way out: it is counted, and holds the request's slot to its end.
+//! The body of an answer on its way out: it is counted, and holds its share of the room to its end.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use http_body::{Body as HttpBody, Frame, SizeHint};
-use tokio::sync::OwnedSemaphorePermit;
 
 use super::access_log::Record;
+use super::room::Share;
 use crate::runtime::Body;
 
 /// An answer's body with what ends when it ends.
@@ -15,12 +15,12 @@ pub struct Outgoing {
     inner: Body,
     record: Record,
     /// Given back when the answer is out.
-    _slot: Option<OwnedSemaphorePermit>,
+    _share: Share,
 }
 
 impl Outgoing {
-    pub fn new(inner: Body, record: Record, slot: Option<OwnedSemaphorePermit>) -> Self {
-        Self { inner, record, _slot: slot }
+    pub fn new(inner: Body, record: Record, share: Share) -> Self {
+        Self { inner, record, _share: share }
     }
 }
 

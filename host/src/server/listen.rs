@@ -12,9 +12,13 @@ use hyper_util::server::conn::auto::Builder;
 use hyper_util::server::graceful::GracefulShutdown;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_io_timeout::TimeoutStream;
 
 use super::service::Service;
-use crate::limits::{CONNECTIONS_MAX, REQUEST_HEAD_READ_MAX, SHUTDOWN_GRACE};
+use crate::limits::{
+    CONNECTIONS_MAX, HTTP2_PING_INTERVAL, HTTP2_STREAMS_MAX, REQUEST_HEAD_READ_MAX, SHUTDOWN_GRACE,
+    WRITE_STALL_MAX,
+};
 use crate::output;
 
 /// Pause after a failure to accept, which mostly means that there are no file handles left.
@@ -44,7 +48,11 @@ pub async fn bind(address: &str) -> Result<(TcpListener, SocketAddr), BindError>
 pub async fn serve(listener: TcpListener, service: Arc<Service>, stop: impl Future<Output = ()>) {
     let mut http = Builder::new(TokioExecutor::new());
     http.http1().timer(TokioTimer::new()).header_read_timeout(REQUEST_HEAD_READ_MAX);
-    http.http2().timer(TokioTimer::new());
+    http.http2()
+        .timer(TokioTimer::new())
+        .keep_alive_interval(HTTP2_PING_INTERVAL)
+        .keep_alive_timeout(HTTP2_PING_INTERVAL)
+        .max_concurrent_streams(HTTP2_STREAMS_MAX);
     let http = Arc::new(http);
     let open = GracefulShutdown::new();
     let slots = Arc::new(Semaphore::new(CONNECTIONS_MAX));
@@ -91,7 +99,9 @@ fn spawn_connection(
         let service = Arc::clone(&service);
         async move { Ok::<_, Infallible>(service.answer(request).await) }
     });
-    let connection = http.serve_connection(TokioIo::new(stream), answer).into_owned();
+    let mut stream = TimeoutStream::new(stream);
+    stream.set_write_timeout(Some(WRITE_STALL_MAX));
+    let connection = http.serve_connection(TokioIo::new(Box::pin(stream)), answer).into_owned();
     let connection = open.watch(connection);
     tokio::spawn(async move {
         // How a connection ends is the client's affair; each request has its own line.

@@ -5,6 +5,7 @@ mod body;
 mod listen;
 mod problem;
 mod request;
+mod room;
 mod router;
 mod service;
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER};
+use http::header::{CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderValue, Response, StatusCode};
 use http_body_util::{BodyExt, Full};
 use serde::Serialize;
@@ -48,7 +48,8 @@ struct Document {
 }
 
 impl Problem {
-    /// Status, stable code and text of each problem: the whole table.
+    /// Status, stable code and text of each problem: the whole table. A code has one status, that of
+    /// the API document.
     fn entry(self) -> (StatusCode, &'static str, String) {
         match self {
             Self::NoRoute => (StatusCode::NOT_FOUND, "not_found", "nothing is served at this path".into()),
@@ -59,7 +60,7 @@ impl Problem {
             ),
             Self::BodyBroken => (StatusCode::BAD_REQUEST, "invalid_request", "the body broke off".into()),
             Self::BodyTooSlow => (
-                StatusCode::REQUEST_TIMEOUT,
+                StatusCode::BAD_REQUEST,
                 "invalid_request",
                 format!("the body took longer than {} s", REQUEST_BODY_READ_MAX.as_secs()),
             ),
@@ -75,15 +76,15 @@ impl Problem {
                 "the component failed; the server's log says how".into(),
             ),
             Self::TimedOut => (
-                StatusCode::GATEWAY_TIMEOUT,
-                "internal",
+                StatusCode::SERVICE_UNAVAILABLE,
+                "overloaded",
                 format!("the component gave no answer within {} s", REQUEST_DEADLINE.as_secs()),
             ),
         }
     }
 
     fn retry_after(self) -> Option<Duration> {
-        (self == Self::Overloaded).then_some(OVERLOAD_RETRY_AFTER)
+        matches!(self, Self::Overloaded | Self::TimedOut).then_some(OVERLOAD_RETRY_AFTER)
     }
 
     /// The answer.
@@ -105,6 +106,7 @@ impl Problem {
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(PROBLEM_JSON));
         headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
         if let Some(after) = self.retry_after() {
             headers.insert(RETRY_AFTER, HeaderValue::from(after.as_secs()));
         }
@@ -130,11 +132,11 @@ mod tests {
         (Problem::NoRoute, 404, "not_found"),
         (Problem::BodyTooLarge, 413, "too_large"),
         (Problem::BodyBroken, 400, "invalid_request"),
-        (Problem::BodyTooSlow, 408, "invalid_request"),
+        (Problem::BodyTooSlow, 400, "invalid_request"),
         (Problem::BadHost, 400, "invalid_request"),
         (Problem::Overloaded, 503, "overloaded"),
         (Problem::Internal, 500, "internal"),
-        (Problem::TimedOut, 504, "internal"),
+        (Problem::TimedOut, 503, "overloaded"),
     ];
 
     #[tokio::test]

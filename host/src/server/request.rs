@@ -1,52 +1,41 @@
 //! A request on its way to a component: its body bounded, its address made whole.
 
-use bytes::Bytes;
 use http::header::{CONTENT_LENGTH, HOST};
 use http::uri::{Authority, PathAndQuery, Scheme};
 use http::{HeaderMap, Request, Uri};
-use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::Incoming;
 
 use super::problem::Problem;
-use crate::limits::{REQUEST_BODY_BUFFERED_BYTES_MAX, REQUEST_BODY_BYTES_MAX, REQUEST_BODY_READ_MAX};
+use super::room::{BodyRoom, ReadError, Share, whole};
+use crate::limits::{REQUEST_BODY_BYTES_MAX, REQUEST_BODY_READ_MAX};
 use crate::runtime::Body;
 
-/// What a component gets to see of a client's request.
-pub async fn prepare(request: Request<Incoming>) -> Result<Request<Body>, Problem> {
-    let (mut parts, body) = request.into_parts();
-    parts.uri = whole_uri(&parts.uri, &parts.headers)?;
-    let body = match content_length(&parts.headers) {
-        Some(length) if length > REQUEST_BODY_BYTES_MAX => return Err(Problem::BodyTooLarge),
-        Some(length) if length <= REQUEST_BODY_BUFFERED_BYTES_MAX => read_whole(body).await?,
-        _ => stream(body),
-    };
-    Ok(Request::from_parts(parts, body))
+/// A request that is all there, with its share of the room.
+pub struct Prepared {
+    pub request: Request<Body>,
+    pub share: Share,
 }
 
-/// A body that is all there.
-pub fn whole(bytes: Bytes) -> Body {
-    Full::new(bytes).map_err(|never| match never {}).boxed_unsync()
+/// What a component gets to see of a client's request. Its body is read whole first: a slow client
+/// then holds no instance, nor a place among the requests in work.
+pub async fn prepare(request: Request<Incoming>, room: &BodyRoom) -> Result<Prepared, Problem> {
+    let (mut parts, body) = request.into_parts();
+    parts.uri = whole_uri(&parts.uri, &parts.headers)?;
+    if content_length(&parts.headers).is_some_and(|length| length > REQUEST_BODY_BYTES_MAX) {
+        return Err(Problem::BodyTooLarge);
+    }
+    let read = tokio::time::timeout(REQUEST_BODY_READ_MAX, room.read(body, REQUEST_BODY_BYTES_MAX)).await;
+    let (bytes, share) = read.map_err(|_| Problem::BodyTooSlow)?.map_err(|error| match error {
+        ReadError::TooLarge => Problem::BodyTooLarge,
+        ReadError::NoRoom => Problem::Overloaded,
+        ReadError::Broken(_) => Problem::BodyBroken,
+    })?;
+    Ok(Prepared { request: Request::from_parts(parts, whole(bytes)), share })
 }
 
 /// hyper has already refused a length that is none.
 fn content_length(headers: &HeaderMap) -> Option<u64> {
     headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
-}
-
-async fn read_whole(body: Incoming) -> Result<Body, Problem> {
-    let read = tokio::time::timeout(REQUEST_BODY_READ_MAX, body.collect()).await;
-    let collected = read.map_err(|_| Problem::BodyTooSlow)?;
-    Ok(whole(collected.map_err(|_| Problem::BodyBroken)?.to_bytes()))
-}
-
-fn stream(body: Incoming) -> Body {
-    let most = usize::try_from(REQUEST_BODY_BYTES_MAX).unwrap_or(usize::MAX);
-    Limited::new(body, most)
-        .map_err(|error| match error.downcast::<hyper::Error>() {
-            Ok(broken) => wasmtime_wasi_http::Error::Hyper(*broken),
-            Err(_) => wasmtime_wasi_http::Error::HttpRequestBodySize(Some(REQUEST_BODY_BYTES_MAX)),
-        })
-        .boxed_unsync()
 }
 
 /// HTTP/1.1 splits the address over the request line and `Host`; a component gets all of it.

@@ -9,7 +9,8 @@ use tokio::sync::Semaphore;
 use super::access_log::{AccessLog, Record};
 use super::body::Outgoing;
 use super::problem::Problem;
-use super::request::prepare;
+use super::request::{Prepared, prepare};
+use super::room::{BodyRoom, Share};
 use super::router::Router;
 use crate::limits::REQUESTS_CONCURRENT_MAX;
 use crate::output;
@@ -19,28 +20,34 @@ use crate::runtime::{Body, CallError, RunningComponent};
 pub struct Service {
     router: Router,
     slots: Arc<Semaphore>,
+    bodies: BodyRoom,
     log: AccessLog,
 }
 
 impl Service {
     pub fn new(router: Router, log: AccessLog) -> Self {
-        Self { router, slots: Arc::new(Semaphore::new(REQUESTS_CONCURRENT_MAX)), log }
+        Self {
+            router,
+            slots: Arc::new(Semaphore::new(REQUESTS_CONCURRENT_MAX)),
+            bodies: BodyRoom::new(),
+            log,
+        }
     }
 
     /// Answers a client's request.
     pub async fn answer(&self, request: Request<Incoming>) -> Response<Outgoing> {
-        self.guarded(request, prepare).await
+        self.guarded(request, async |request| prepare(request, &self.bodies).await).await
     }
 
     /// Answers a request of the host itself, by the same way.
     pub async fn answer_own(&self, request: Request<Body>) -> Response<Outgoing> {
-        self.guarded(request, async |request| Ok(request)).await
+        self.guarded(request, async |request| Ok(Prepared { request, share: None })).await
     }
 
     async fn guarded<B>(
         &self,
         request: Request<B>,
-        prepare: impl AsyncFnOnce(Request<B>) -> Result<Request<Body>, Problem>,
+        prepare: impl AsyncFnOnce(Request<B>) -> Result<Prepared, Problem>,
     ) -> Response<Outgoing> {
         let path = request.uri().path();
         let mut record = self.log.begin(request.method(), path);
@@ -48,14 +55,19 @@ impl Service {
             return finish(Problem::NoRoute.response(), record, None);
         };
         record.set_component(component.id());
-        let request = match prepare(request).await {
-            Ok(request) => request,
+        let Prepared { request, share: room_in } = match prepare(request).await {
+            Ok(prepared) => prepared,
             Err(problem) => return finish(problem.response(), record, None),
         };
         let Ok(slot) = Arc::clone(&self.slots).try_acquire_owned() else {
             return finish(Problem::Overloaded.response(), record, None);
         };
-        finish(call(&component, request).await, record, Some(slot))
+        let answer = call(&component, request).await;
+        // The answer is taken from the instance before the client gets it: how fast a client reads
+        // must not decide how long an instance and a place among the requests are taken.
+        let (answer, room_out) = self.bodies.collect(answer).await;
+        drop((slot, room_in));
+        finish(answer, record, room_out)
     }
 }
 
@@ -72,11 +84,7 @@ async fn call(component: &RunningComponent, request: Request<Body>) -> Response<
     }
 }
 
-fn finish(
-    answer: Response<Body>,
-    mut record: Record,
-    slot: Option<tokio::sync::OwnedSemaphorePermit>,
-) -> Response<Outgoing> {
+fn finish(answer: Response<Body>, mut record: Record, share: Share) -> Response<Outgoing> {
     record.set_status(answer.status());
-    answer.map(|body| Outgoing::new(body, record, slot))
+    answer.map(|body| Outgoing::new(body, record, share))
 }
