@@ -5,15 +5,19 @@
 //! one `im up` on a free port and a scratch folder ([`server`]).
 
 pub mod client;
+pub mod command;
 pub mod document;
 pub mod keys;
+pub mod manifest;
 pub mod process;
 pub mod raw;
 pub mod routes;
 pub mod samples;
+pub mod scratch;
 pub mod seed;
 pub mod server;
 pub mod shape;
+pub mod stalled;
 pub mod talk;
 pub mod tenant;
 pub mod token;

@@ -6,6 +6,8 @@ use std::net::{Shutdown, TcpStream};
 use std::time::Duration;
 
 const TIMEOUT: Duration = Duration::from_secs(60);
+/// The framing of a body that comes in chunks.
+pub const CHUNKED: &str = "transfer-encoding: chunked";
 
 pub struct RawAnswer {
     pub status: u16,
@@ -20,11 +22,7 @@ pub fn get(base: &str, route: &str) -> io::Result<RawAnswer> {
 
 /// Posts `body` in chunks, without `content-length`.
 pub fn post_chunked(base: &str, route: &str, token: &str, body: &[u8]) -> io::Result<RawAnswer> {
-    let headers = format!(
-        "authorization: Bearer {token}\r\ncontent-type: application/json\r\n\
-         transfer-encoding: chunked\r\n"
-    );
-    let mut request = head(base, "POST", route, &headers).into_bytes();
+    let mut request = post_head(base, route, token, CHUNKED).into_bytes();
     for chunk in body.chunks(64 * 1024) {
         request.extend(format!("{:x}\r\n", chunk.len()).into_bytes());
         request.extend(chunk);
@@ -36,18 +34,30 @@ pub fn post_chunked(base: &str, route: &str, token: &str, body: &[u8]) -> io::Re
 
 /// Posts `body` and is gone before the answer: what a client looks like that is killed then.
 pub fn post_and_hang_up(base: &str, route: &str, token: &str, body: &[u8]) -> io::Result<()> {
-    let headers = format!(
-        "authorization: Bearer {token}\r\ncontent-type: application/json\r\n\
-         content-length: {}\r\n",
-        body.len()
-    );
-    let mut request = head(base, "POST", route, &headers).into_bytes();
+    let mut request = post_head(base, route, token, &content_length(body.len())).into_bytes();
     request.extend(body);
     let mut stream = connect(base)?;
     stream.write_all(&request)?;
     // Until the first byte of the answer, so that the server has done its work.
     stream.read_exact(&mut [0])?;
     stream.shutdown(Shutdown::Both)
+}
+
+/// The head of a POST; `framing` is the header line that says how long the body is.
+pub fn post_head(base: &str, route: &str, token: &str, framing: &str) -> String {
+    let headers = format!("authorization: Bearer {token}\r\ncontent-type: application/json\r\n{framing}\r\n");
+    head(base, "POST", route, &headers)
+}
+
+/// The framing of a body of so many bytes.
+pub fn content_length(bytes: usize) -> String {
+    format!("content-length: {bytes}")
+}
+
+/// Host and port of the server at `base`.
+pub fn address(base: &str) -> String {
+    let host = base.trim_start_matches("http://").split('/').next().unwrap_or_default();
+    if host.contains(':') { host.to_owned() } else { format!("{host}:80") }
 }
 
 fn head(base: &str, method: &str, route: &str, headers: &str) -> String {
@@ -57,9 +67,7 @@ fn head(base: &str, method: &str, route: &str, headers: &str) -> String {
 }
 
 fn connect(base: &str) -> io::Result<TcpStream> {
-    let host = base.trim_start_matches("http://").split('/').next().unwrap_or_default();
-    let address = if host.contains(':') { host.to_owned() } else { format!("{host}:80") };
-    let stream = TcpStream::connect(address)?;
+    let stream = TcpStream::connect(address(base))?;
     stream.set_nodelay(true)?;
     stream.set_read_timeout(Some(TIMEOUT))?;
     stream.set_write_timeout(Some(TIMEOUT))?;

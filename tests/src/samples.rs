@@ -4,7 +4,7 @@ use flate2::read::GzDecoder;
 use serde::Deserialize;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 #[derive(Clone, Copy, Debug)]
 pub enum Sample {
@@ -54,12 +54,16 @@ impl Sample {
         chats
     }
 
-    fn lines(self) -> impl Iterator<Item = Line> {
+    pub fn file(self) -> PathBuf {
         let name = match self {
             Self::English => "chat-en.ndjson.gz",
             Self::Cjk => "chat-cjk.ndjson.gz",
         };
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("data").join(name);
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("data").join(name)
+    }
+
+    fn lines(self) -> impl Iterator<Item = Line> {
+        let path = self.file();
         let file = File::open(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
         BufReader::new(GzDecoder::new(file)).lines().map(|line| {
             serde_json::from_str(&line.expect("UTF-8 lines")).expect("a line of the sample's form")

@@ -6,7 +6,7 @@
 
 use crate::keys::Key;
 use crate::process::{Process, Signal};
-use crate::raw;
+use crate::{manifest, raw, scratch};
 use serde_json::Value;
 use std::env;
 use std::fs;
@@ -31,6 +31,8 @@ static SHARED: LazyLock<Server> =
 pub struct Setup {
     /// More arguments of `im up`.
     pub args: Vec<String>,
+    /// How often the server calls its upkeep, as `spin.toml` says it; absent: as it does say it.
+    pub schedule: Option<&'static str>,
     /// The JWK Set to put into the data folder first; absent: the server makes its own.
     pub keys: Option<Value>,
 }
@@ -52,6 +54,15 @@ impl Server {
     /// The server that the tests of this process share.
     pub fn shared() -> &'static Self {
         &SHARED
+    }
+
+    /// The shared server if the suite has started it, and its data folder is here therefore.
+    pub fn shared_own() -> Option<&'static Self> {
+        let shared = Self::shared();
+        if shared.own.is_none() {
+            println!("skipped: IM_URL is set, and this test needs the server's data folder");
+        }
+        shared.own.is_some().then_some(shared)
     }
 
     /// A server that a test has to itself, to stop and to break; none if the suite runs against a
@@ -105,16 +116,19 @@ impl Server {
 
     /// `compiled`: where another server has put its compiled components.
     fn start(setup: Setup, compiled: Option<&Path>) -> Self {
-        let scratch = format!("im-tests-{}-{:016x}", std::process::id(), fastrand::u64(..));
-        let data = env::temp_dir().join(scratch);
-        fs::create_dir(&data).expect("a scratch folder can be made");
+        let data = scratch::folder();
         if let Some(keys) = &setup.keys {
             fs::write(data.join("keys.json"), keys.to_string()).expect("the folder takes files");
         }
         if let Some(compiled) = compiled.filter(|folder| folder.is_dir()) {
             copy_folder(compiled, &data.join(CACHE)).expect("compiled components can be copied");
         }
-        let mut own = Own { process: None, data, args: setup.args };
+        let mut args = setup.args;
+        if let Some(interval) = setup.schedule {
+            let manifest = manifest::with_schedule(interval, &data);
+            args.extend(["--manifest".to_owned(), manifest.display().to_string()]);
+        }
+        let mut own = Own { process: None, data, args };
         let process = launch(&own);
         let base = ready_address(&process);
         let key = key_of(&own.data);
@@ -146,18 +160,23 @@ fn copy_folder(from: &Path, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
-fn launch(own: &Own) -> Process {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let program = env::var_os("IM_BIN").map_or_else(|| root.join("target/release/im"), PathBuf::from);
+/// The binary `im` under test.
+pub fn program() -> PathBuf {
+    let built = || manifest::root().join("target/release/im");
+    let program = env::var_os("IM_BIN").map_or_else(built, PathBuf::from);
     assert!(
         program.is_file(),
         "{} is not there: build it (cargo xtask build), or set IM_BIN or IM_URL",
         program.display()
     );
+    program
+}
+
+fn launch(own: &Own) -> Process {
     let data = own.data.display().to_string();
     let fixed = ["up", "--listen", "127.0.0.1:0", "--data", &data, "--log", "off"];
     let args: Vec<String> = fixed.map(str::to_owned).into_iter().chain(own.args.clone()).collect();
-    Process::start(&program, &args, &root, &own.data)
+    Process::start(&program(), &args, &manifest::root(), &own.data)
 }
 
 /// Waits until the process answers.

@@ -2,6 +2,7 @@
 //! server it runs against; each file opens with what it proves and how.
 
 mod cases;
+mod command_line;
 mod concurrency;
 mod contract;
 mod crash;
@@ -11,3 +12,5 @@ mod openapi;
 mod refusals;
 mod replay;
 mod retention;
+mod schedule;
+mod stalled;
