@@ -123,6 +123,14 @@ pub const SQLITE_STATEMENT_MAX: Duration = REQUEST_DEADLINE;
 /// Virtual machine steps of SQLite between two looks at the clock: about a millisecond of work.
 pub const SQLITE_STEPS_PER_CHECK: i32 = 100_000;
 
+/// How long a statement that proves long pauses once, so that another thread takes over the tasks of
+/// its own: several times what waking a thread takes.
+pub const SQLITE_HANDOVER_PAUSE: Duration = Duration::from_millis(1);
+
+/// How long a writer queues for its turn before it tries without: well below the deadline of its
+/// request, and above what any transaction should take.
+pub const SQLITE_TURN_WAIT_MAX: Duration = Duration::from_secs(2);
+
 // ---- Schedule ----
 
 /// Shortest interval a component's schedule may name.

@@ -85,6 +85,7 @@ async fn up(args: &Args) -> Result<(), CommandError> {
     let schedules = start_schedules(&app, &values, &service);
     output::line(&format!("Serving {} on http://{address}", app.name));
     server::serve(listener, service, stop).await;
+    runtime::stopping();
     for schedule in schedules {
         schedule.abort();
     }

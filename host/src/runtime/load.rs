@@ -13,7 +13,8 @@ use wasmtime_wasi_http::p3::bindings::ServicePre;
 use super::component::RunningComponent;
 use super::state::GuestState;
 use super::worker::InstanceMaker;
-use crate::capability::{self, Grants, sqlite};
+use crate::capability::sqlite::Databases;
+use crate::capability::{self, Grants};
 use crate::compose::{self, ComposeError};
 use crate::manifest::{App, Component};
 use crate::output;
@@ -46,10 +47,11 @@ pub async fn load_all(
     sqlite_folder: PathBuf,
 ) -> Result<BTreeMap<String, Arc<RunningComponent>>, LoadError> {
     let linker = Arc::new(linker(engine).map_err(|e| LoadError::Host(format!("{e:#}")))?);
+    let databases = Databases { folder: sqlite_folder, ..Databases::default() };
     let mut tasks = Vec::new();
     for (id, component) in &app.components {
         let (id, component) = (id.clone(), component.clone());
-        let grants = grants(&component, values, &sqlite_folder);
+        let grants = grants(&component, values, &databases);
         let linker = Arc::clone(&linker);
         tasks.push(tokio::task::spawn_blocking(move || load(&id, &component, grants, &linker)));
     }
@@ -61,21 +63,11 @@ pub async fn load_all(
     Ok(loaded)
 }
 
-fn grants(
-    component: &Component,
-    values: &BTreeMap<String, String>,
-    sqlite_folder: &std::path::Path,
-) -> Grants {
+fn grants(component: &Component, values: &BTreeMap<String, String>, databases: &Databases) -> Grants {
     let variables = component.variables.iter();
-    Grants {
-        variables: Arc::new(
-            variables.map(|(name, template)| (name.clone(), template.fill(values))).collect(),
-        ),
-        sqlite: Arc::new(sqlite::Databases {
-            folder: sqlite_folder.to_path_buf(),
-            allowed: component.sqlite_databases.clone(),
-        }),
-    }
+    let variables = variables.map(|(name, template)| (name.clone(), template.fill(values))).collect();
+    let allowed = component.sqlite_databases.clone();
+    Grants { variables: Arc::new(variables), sqlite: Arc::new(Databases { allowed, ..databases.clone() }) }
 }
 
 fn linker(engine: &Engine) -> wasmtime::Result<Linker<GuestState>> {

@@ -12,6 +12,7 @@ pub use component::{CallError, RunningComponent};
 pub use engine::new_engine;
 pub use load::load_all;
 pub use state::GuestState;
+pub use worker::stopping;
 
 /// The body of a request on its way to a guest, and of an answer on its way back.
 pub type Body = wasmtime_wasi_http::WasiBody;

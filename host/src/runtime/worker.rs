@@ -2,6 +2,7 @@
 
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use wasmtime::component::GuestTaskId;
 use wasmtime::{Store, StoreContextMut};
@@ -15,6 +16,14 @@ use super::state::GuestState;
 use crate::capability::Grants;
 use crate::limits::{INSTANCE_REQUESTS_CONCURRENT_MAX, INSTANCE_REQUESTS_MAX, REQUEST_DEADLINE};
 use crate::output;
+
+/// Whether the server has ended: what is left of the instances is cut off then, which is no failure.
+static STOPPING: AtomicBool = AtomicBool::new(false);
+
+/// The server has ended.
+pub fn stopping() {
+    STOPPING.store(true, Ordering::Relaxed);
+}
 
 /// Makes instances of one component.
 #[derive(Clone)]
@@ -72,10 +81,8 @@ impl WorkerState for InstanceRules {
     }
 
     fn drop(&self, store: Store<GuestState>, result: wasmtime::Result<()>) {
-        // When the host ends it drops its instances where they stand; wasmtime calls that a panic.
-        let ended = result.as_ref().is_err_and(|_| tokio::runtime::Handle::try_current().is_err());
         if let Err(error) = result
-            && !ended
+            && !STOPPING.load(Ordering::Relaxed)
         {
             output::error_line(&format!("component `{}` failed: {error:#}", self.id));
         }

@@ -1,81 +1,114 @@
 //! A connection: opening it safely, and running one statement on it.
 
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
 
-use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
+use rusqlite::Statement;
+use rusqlite::config::DbConfig;
 
+use super::authorize::authorize;
+use super::blocking::blocking;
 use super::rows::{self, Limited};
+use super::turns::{Turn, Turns};
+use super::watch::Watch;
 use super::wit;
-use crate::limits::{SQLITE_STATEMENT_MAX, SQLITE_STATEMENTS_CACHED, SQLITE_STEPS_PER_CHECK};
+use crate::limits::{SQLITE_STATEMENTS_CACHED, SQLITE_STEPS_PER_CHECK};
 
 /// A connection that a guest holds. Dropped with the last handle: SQLite rolls back what is open.
 #[derive(Clone)]
 pub struct Connection {
-    db: Arc<Mutex<rusqlite::Connection>>,
+    session: Arc<Mutex<Session>>,
     watch: Arc<Watch>,
 }
 
-/// Stops a statement that runs too long.
-struct Watch {
-    born: Instant,
-    /// Milliseconds since `born` at which the statement in work has to stop.
-    stop_at_ms: AtomicU64,
-}
-
-impl Watch {
-    fn start_statement(&self) {
-        let stop_at = self.born.elapsed() + SQLITE_STATEMENT_MAX;
-        self.stop_at_ms.store(millis(stop_at), Ordering::Relaxed);
-    }
-
-    fn is_over(&self) -> bool {
-        millis(self.born.elapsed()) > self.stop_at_ms.load(Ordering::Relaxed)
-    }
-}
-
-fn millis(duration: std::time::Duration) -> u64 {
-    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+/// What one statement at a time works with.
+struct Session {
+    db: rusqlite::Connection,
+    turns: Turns,
+    /// Held while a transaction that writes is open.
+    turn: Option<Turn>,
 }
 
 impl Connection {
     /// Opens the file, and makes it when it is absent. Blocks.
-    pub fn open(file: &Path) -> Result<Self, wit::Error> {
-        let mut db = rusqlite::Connection::open(file).map_err(|e| rows::error(&e))?;
-        db.set_prepared_statement_cache_capacity(SQLITE_STATEMENTS_CACHED);
-        db.authorizer(Some(authorize)).map_err(|e| rows::error(&e))?;
-        let watch = Arc::new(Watch { born: Instant::now(), stop_at_ms: AtomicU64::new(u64::MAX) });
-        let watched = Arc::clone(&watch);
-        db.progress_handler(SQLITE_STEPS_PER_CHECK, Some(move || watched.is_over()))
-            .map_err(|e| rows::error(&e))?;
-        Ok(Self { db: Arc::new(Mutex::new(db)), watch })
+    pub fn open(file: &Path, turns: &Turns) -> Result<Self, wit::Error> {
+        let watch = Arc::new(Watch::new());
+        let db = open(file, Arc::clone(&watch)).map_err(|e| rows::error(&e))?;
+        let session = Session { db, turns: turns.clone(), turn: None };
+        Ok(Self { session: Arc::new(Mutex::new(session)), watch })
     }
 
-    /// Runs one statement to its end. Blocks. Rows read before a failure are returned with it.
+    /// Runs one statement to its end. Rows read before a failure are returned with it.
+    ///
+    /// May be called on a thread of the server: whatever can wait for a disk or a lock hands the
+    /// thread's other tasks over first. Plain reads do not; for most of them that is dearer than the
+    /// read.
     pub fn execute(&self, statement: &str, parameters: Vec<wit::Value>) -> Outcome {
-        let db = self.lock();
-        self.watch.start_statement();
+        let mut session = self.lock();
+        self.watch.start();
         let mut outcome = Outcome::default();
-        outcome.result = outcome.read(&db, statement, parameters);
+        outcome.result = session.run(statement, parameters, &mut outcome);
         outcome
     }
 
     /// The rowid of the last row inserted, or 0.
     pub fn last_insert_rowid(&self) -> i64 {
-        self.lock().last_insert_rowid()
+        self.lock().db.last_insert_rowid()
     }
 
     /// The rows that the last statement changed.
     pub fn changes(&self) -> u64 {
-        self.lock().changes()
+        self.lock().db.changes()
     }
 
     /// SQLite itself keeps a connection sound, so one that a panic left locked is still good.
-    fn lock(&self) -> MutexGuard<'_, rusqlite::Connection> {
-        self.db.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Session> {
+        self.session.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn open(file: &Path, watch: Arc<Watch>) -> rusqlite::Result<rusqlite::Connection> {
+    let mut db = rusqlite::Connection::open(file)?;
+    db.set_prepared_statement_cache_capacity(SQLITE_STATEMENTS_CACHED);
+    // Otherwise SQLite prepares a statement anew for each value bound to its LIMIT, which undoes the
+    // cache: it made every page of messages three times as dear.
+    db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+    db.authorizer(Some(authorize))?;
+    db.progress_handler(SQLITE_STEPS_PER_CHECK, Some(move || watch.look()))?;
+    Ok(db)
+}
+
+impl Session {
+    fn run(
+        &mut self,
+        statement: &str,
+        parameters: Vec<wit::Value>,
+        outcome: &mut Outcome,
+    ) -> Result<(), wit::Error> {
+        let mut prepared = self.db.prepare_cached(statement).map_err(|e| rows::error(&e))?;
+        let writes = !prepared.readonly();
+        if writes && self.turn.is_none() {
+            self.turn = self.turns.wait();
+        }
+        // Inside a transaction a write goes to memory; what begins or ends one meets locks and disk.
+        let may_block = ends_transaction(statement) || (writes && self.db.is_autocommit());
+        let result = if may_block {
+            blocking(|| outcome.read(&mut prepared, parameters))
+        } else {
+            outcome.read(&mut prepared, parameters)
+        };
+        drop(prepared);
+        if self.db.is_autocommit() {
+            self.turn = None;
+        }
+        result
+    }
+}
+
+fn ends_transaction(statement: &str) -> bool {
+    let first = statement.split_whitespace().next().unwrap_or_default();
+    let first = first.trim_end_matches(';');
+    ["COMMIT", "END", "ROLLBACK"].iter().any(|word| word.eq_ignore_ascii_case(first))
 }
 
 /// What a statement gave: columns, rows, and whether it came to its end.
@@ -92,13 +125,7 @@ impl Default for Outcome {
 }
 
 impl Outcome {
-    fn read(
-        &mut self,
-        db: &rusqlite::Connection,
-        statement: &str,
-        parameters: Vec<wit::Value>,
-    ) -> Result<(), wit::Error> {
-        let mut prepared = db.prepare_cached(statement).map_err(|e| rows::error(&e))?;
+    fn read(&mut self, prepared: &mut Statement<'_>, parameters: Vec<wit::Value>) -> Result<(), wit::Error> {
         let names = prepared.column_names();
         self.columns = names.into_iter().map(str::to_owned).collect();
         let width = self.columns.len();
@@ -110,26 +137,6 @@ impl Outcome {
         }
         Ok(())
     }
-}
-
-/// Settings of SQLite that hold for the whole process, and so for other components too.
-const PRAGMAS_OF_PROCESS: [&str; 4] =
-    ["temp_store_directory", "data_store_directory", "soft_heap_limit", "hard_heap_limit"];
-
-/// A guest reaches its own database and no other file: no attaching, and no `VACUUM INTO`, which
-/// attaches its target. The empty name and `:memory:` are temporary and SQLite's own need. A file
-/// name that is no literal comes as an action that rusqlite does not know.
-fn authorize(context: AuthContext<'_>) -> Authorization {
-    match context.action {
-        AuthAction::Attach { filename: "" | ":memory:" } => Authorization::Allow,
-        AuthAction::Attach { .. } | AuthAction::Unknown { .. } => Authorization::Deny,
-        AuthAction::Pragma { pragma_name, .. } if is_of_process(pragma_name) => Authorization::Deny,
-        _ => Authorization::Allow,
-    }
-}
-
-fn is_of_process(pragma: &str) -> bool {
-    PRAGMAS_OF_PROCESS.iter().any(|name| name.eq_ignore_ascii_case(pragma))
 }
 
 #[cfg(test)]

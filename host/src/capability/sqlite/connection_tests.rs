@@ -1,10 +1,14 @@
 //! Shows what a guest may and may not do with a connection, on a file in a temporary folder.
 
+use std::time::Duration;
+
+use rusqlite::StatementStatus;
+
 use super::*;
 
 fn open() -> (tempfile::TempDir, Connection) {
     let dir = tempfile::tempdir().unwrap();
-    let connection = Connection::open(&dir.path().join("default.db")).unwrap();
+    let connection = Connection::open(&dir.path().join("default.db"), &Turns::default()).unwrap();
     (dir, connection)
 }
 
@@ -88,7 +92,7 @@ fn a_dropped_connection_rolls_back() {
     assert_eq!(db.changes(), 1);
     assert_eq!(db.last_insert_rowid(), 1);
     drop(db);
-    let again = Connection::open(&dir.path().join("default.db")).unwrap();
+    let again = Connection::open(&dir.path().join("default.db"), &Turns::default()).unwrap();
     assert!(run(&again, "SELECT * FROM t", vec![]).rows.is_empty());
 }
 
@@ -96,10 +100,66 @@ fn a_dropped_connection_rolls_back() {
 fn a_statement_out_of_time_is_stopped() {
     let (_dir, db) = open();
     let endless = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT max(x) FROM n";
-    let locked = db.lock();
-    db.watch.stop_at_ms.store(0, Ordering::Relaxed);
-    std::thread::sleep(std::time::Duration::from_millis(2));
-    let mut outcome = Outcome::default();
-    let stopped = outcome.read(&locked, endless, vec![]).unwrap_err();
+    let mut session = db.lock();
+    db.watch.stop_at(Duration::ZERO);
+    let stopped = session.run(endless, vec![], &mut Outcome::default()).unwrap_err();
     assert!(format!("{stopped:?}").contains("interrupted"), "{stopped:?}");
+}
+
+#[test]
+fn a_bound_limit_does_not_prepare_anew() {
+    let (_dir, db) = open();
+    let read = |limit| run(&db, "SELECT 1 LIMIT ?", vec![wit::Value::Integer(limit)]).result.unwrap();
+    (1..5).for_each(read);
+    let session = db.lock();
+    let statement = session.db.prepare_cached("SELECT 1 LIMIT ?").unwrap();
+    assert_eq!(statement.get_status(StatementStatus::RePrepare), 0);
+}
+
+#[test]
+fn the_turn_to_write_lasts_as_long_as_the_transaction() {
+    let (_dir, db) = open();
+    let has_turn = |statement: &str| {
+        run(&db, statement, vec![]).result.unwrap();
+        db.lock().turn.is_some()
+    };
+    assert!(!has_turn("CREATE TABLE t (x)"));
+    assert!(!has_turn("SELECT * FROM t"));
+    assert!(has_turn("BEGIN IMMEDIATE"));
+    assert!(has_turn("INSERT INTO t VALUES (1)"));
+    assert!(!has_turn("COMMIT"));
+    assert!(!has_turn("BEGIN"), "nothing is written yet");
+    assert!(has_turn("INSERT INTO t VALUES (1)"));
+    assert!(!has_turn("rollback;"));
+    assert!(!has_turn("INSERT INTO t VALUES (1)"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn many_writers_take_turns() {
+    const WRITERS: i64 = 8;
+    const ROWS_EACH: i64 = 20;
+    let dir = tempfile::tempdir().unwrap();
+    let (file, turns) = (dir.path().join("default.db"), Turns::default());
+    let db = Connection::open(&file, &turns).unwrap();
+    run(&db, "PRAGMA journal_mode = WAL", vec![]).result.unwrap();
+    run(&db, "CREATE TABLE t (x)", vec![]).result.unwrap();
+    let writers: Vec<_> = (0..WRITERS)
+        .map(|_| {
+            let db = Connection::open(&file, &turns).unwrap();
+            // Without turns most of the writers would fail.
+            run(&db, "PRAGMA busy_timeout = 0", vec![]).result.unwrap();
+            tokio::task::spawn_blocking(move || {
+                for _ in 0..ROWS_EACH {
+                    for statement in ["BEGIN IMMEDIATE", "INSERT INTO t VALUES (1)", "COMMIT"] {
+                        run(&db, statement, vec![]).result.unwrap();
+                    }
+                }
+            })
+        })
+        .collect();
+    for writer in writers {
+        writer.await.unwrap();
+    }
+    let counted = run(&db, "SELECT count(*) FROM t", vec![]);
+    assert!(matches!(counted.rows[0].values[0], wit::Value::Integer(n) if n == WRITERS * ROWS_EACH));
 }

@@ -5,6 +5,7 @@
 
 use wasmtime::component::{Access, Accessor, FutureReader, Resource, StreamReader};
 
+use super::blocking::{blocking, elsewhere};
 use super::connection::{Connection, Outcome};
 use super::wit;
 use super::{Sqlite, SqliteView};
@@ -36,7 +37,7 @@ impl wit::Host for SqliteView<'_> {}
 impl wit::HostConnection for SqliteView<'_> {
     fn open(&mut self, database: String) -> wasmtime::Result<Opened> {
         let file = self.databases.file(&database);
-        let opened = file.and_then(|file| blocking(|| Connection::open(&file)));
+        let opened = file.and_then(|file| blocking(|| Connection::open(&file, &self.databases.turns)));
         Ok(opened.and_then(|connection| self.keep(connection)))
     }
 
@@ -47,7 +48,7 @@ impl wit::HostConnection for SqliteView<'_> {
         parameters: Vec<wit::Value>,
     ) -> wasmtime::Result<Result<wit::QueryResult, wit::Error>> {
         let run = |connection: Connection| {
-            let outcome = blocking(|| connection.execute(&statement, parameters));
+            let outcome = connection.execute(&statement, parameters);
             outcome.result.map(|()| wit::QueryResult { columns: outcome.columns, rows: outcome.rows })
         };
         Ok(self.get(&connection).and_then(run))
@@ -72,11 +73,15 @@ impl wit::HostConnection for SqliteView<'_> {
 
 impl<T: Send + 'static> wit::HostConnectionWithStore<T> for Sqlite {
     async fn open_async(accessor: &Accessor<T, Self>, database: String) -> wasmtime::Result<Opened> {
-        let file = match accessor.with(|mut access| access.get().databases.file(&database)) {
-            Ok(file) => file,
+        let place = |mut access: Access<'_, T, Self>| {
+            let databases = access.get().databases;
+            databases.file(&database).map(|file| (file, databases.turns.clone()))
+        };
+        let (file, turns) = match accessor.with(place) {
+            Ok(place) => place,
             Err(denied) => return Ok(Err(denied)),
         };
-        let opened = elsewhere(move || Connection::open(&file)).await?;
+        let opened = elsewhere(move || Connection::open(&file, &turns)).await?;
         Ok(opened.and_then(|connection| accessor.with(|mut access| access.get().keep(connection))))
     }
 
@@ -115,14 +120,4 @@ fn streams<T: 'static>(mut access: Access<'_, T, Sqlite>, outcome: Outcome) -> w
     let result = outcome.result;
     let end = FutureReader::new(&mut access, async move { Ok::<_, wasmtime::Error>(result) })?;
     Ok((outcome.columns, rows, end))
-}
-
-/// Runs what blocks on this thread, after handing the thread's other tasks to another one.
-fn blocking<R>(work: impl FnOnce() -> R) -> R {
-    tokio::task::block_in_place(work)
-}
-
-/// Runs what blocks on a thread made for it.
-async fn elsewhere<R: Send + 'static>(work: impl FnOnce() -> R + Send + 'static) -> wasmtime::Result<R> {
-    Ok(tokio::task::spawn_blocking(work).await?)
 }

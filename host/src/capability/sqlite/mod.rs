@@ -1,8 +1,12 @@
 //! `spin:sqlite`: one file for each database, one connection for each `open`.
 
+mod authorize;
+mod blocking;
 mod connection;
 mod host;
 mod rows;
+mod turns;
+mod watch;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -12,12 +16,15 @@ use wasmtime::component::{HasData, Linker, ResourceTable};
 use super::bindings::spin::sqlite::sqlite as wit;
 use crate::runtime::GuestState;
 pub use connection::Connection;
+use turns::Turns;
 
 /// The databases of a component, and where their files are.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Databases {
     pub folder: PathBuf,
     pub allowed: BTreeSet<String>,
+    /// Who writes: one queue for all components, because there is one database.
+    pub turns: Turns,
 }
 
 impl Databases {
