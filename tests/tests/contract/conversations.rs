@@ -6,6 +6,7 @@ use im_tests::talk::{contents, conversation, group, say, send, text};
 use im_tests::tenant::Tenant;
 use im_tests::walk::list_all;
 use serde_json::{Value, json};
+use std::time::Duration;
 
 #[tokio::test]
 async fn a_new_group_is_described_in_full() {
@@ -105,6 +106,11 @@ async fn the_summary_of_a_long_text_is_its_beginning() {
     assert!(long.starts_with(summary.trim_end_matches('…')), "cut between characters");
 }
 
+/// Changes in one millisecond have no order among conversations: their ids are those of partitions.
+async fn a_millisecond_passes() {
+    tokio::time::sleep(Duration::from_millis(2)).await;
+}
+
 #[tokio::test]
 async fn the_list_is_newest_first_whatever_the_page() {
     let tenant = Tenant::new("conv-list");
@@ -112,10 +118,12 @@ async fn the_list_is_newest_first_whatever_the_page() {
     let names: Vec<String> = (0..23).map(|n| format!("room-{n}")).collect();
     for name in &names {
         group(&ann, name, &["ben"]).await;
+        a_millisecond_passes().await;
     }
     // Every third one is written to, so that it moves to the top.
     for name in names.iter().step_by(3) {
         say(&ann, name, "up").await;
+        a_millisecond_passes().await;
     }
     let all = list_all(&ann, 100).await;
     assert_eq!(all.len(), names.len());
