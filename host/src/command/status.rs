@@ -13,7 +13,7 @@ pub struct Args {
     /// The server's JSON, on one line
     #[arg(long)]
     json: bool,
-    /// Tenant of the service that asks; the answer is the same for all
+    /// Tenant of the service that asks; the messages counted are its own
     #[arg(long, value_name = "T", default_value = "im")]
     tenant: String,
     #[command(flatten)]

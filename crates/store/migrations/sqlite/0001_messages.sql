@@ -7,24 +7,20 @@ CREATE TABLE migration (
     applied_at INTEGER NOT NULL
 ) STRICT;
 
--- One row. `flushes` is written when a flush to disk is asked for and there is nothing else to write.
+-- One row. `clock_*`: the last id that was given; it never goes back, so no id is given twice.
+-- `flushes` is written when a flush to disk is asked for and there is nothing else to write.
 CREATE TABLE store (
     id INTEGER PRIMARY KEY CHECK (id = 1),
     epoch TEXT NOT NULL,
     epoch_since INTEGER NOT NULL,
+    clock_ms INTEGER NOT NULL DEFAULT 0,
+    clock_counter INTEGER NOT NULL DEFAULT 0,
     flushes INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
--- The last id each partition gave: it never goes back, so no id is given twice.
-CREATE TABLE partition_clock (
-    partition INTEGER PRIMARY KEY,
-    ms INTEGER NOT NULL,
-    counter INTEGER NOT NULL
-) STRICT;
-
 -- `head_*`: the newest message. `countable`: how many messages of the conversation make it unread.
--- `purged_seq`: everything up to it has been purged. `sort_id`: the place in lists, the newest
--- message's id, or one made with the conversation.
+-- `purged_seq`: everything up to it has been purged. `place`: where it stands in
+-- lists, rising in the order in which conversations were made or written to.
 CREATE TABLE conversation (
     cid INTEGER PRIMARY KEY,
     tenant TEXT NOT NULL,
@@ -36,7 +32,7 @@ CREATE TABLE conversation (
     head_seq INTEGER NOT NULL DEFAULT 0,
     head_countable INTEGER NOT NULL DEFAULT 0,
     purged_seq INTEGER NOT NULL DEFAULT 0,
-    sort_id INTEGER NOT NULL,
+    place INTEGER NOT NULL,
     create_time INTEGER NOT NULL,
     update_time INTEGER NOT NULL,
     UNIQUE (tenant, name)

@@ -19,7 +19,7 @@ pub(super) fn append<P: Sqlite>(
     ack: Ack,
 ) -> Result<Vec<Result<Receipt>>> {
     let work = || {
-        let mut batch = Batch { store, actor, ack, heads: BTreeMap::new(), clocks: BTreeMap::new() };
+        let mut batch = Batch { store, actor, ack, heads: BTreeMap::new(), clock: None };
         let receipts = batch.append_all(drafts)?;
         batch.flush()?;
         Ok(receipts)
@@ -30,14 +30,14 @@ pub(super) fn append<P: Sqlite>(
     }
 }
 
-/// One call's appends. Heads and clocks are read once and written once, however many messages of a
+/// One call's appends. Heads and the clock are read once and written once, however many messages of a
 /// conversation the call brings.
 struct Batch<'a, P> {
     store: &'a Embedded<P>,
     actor: &'a Actor,
     ack: Ack,
     heads: BTreeMap<i64, Head>,
-    clocks: BTreeMap<u8, Clock>,
+    clock: Option<Clock>,
 }
 
 /// The head of a conversation, as it will stand when the call is done.
@@ -78,7 +78,7 @@ impl<P: Sqlite> Batch<'_, P> {
         draft.check()?;
         let conversation = self.resolve(&draft)?;
         let partition = partition_of(&self.actor.tenant, &conversation);
-        let state = self.state(&draft, &conversation, partition)?;
+        let state = self.state(&draft, &conversation)?;
         self.may_write(&state)?;
         let fingerprint = draft.fingerprint();
         if let Some((msg_id, seq, stored)) = state.earlier {
@@ -130,23 +130,21 @@ impl<P: Sqlite> Batch<'_, P> {
         Receipt { msg_id, seq, conversation, create_time, epoch, duplicate, ack: self.ack }
     }
 
-    fn state(&self, draft: &Draft, conversation: &ConversationId, partition: u8) -> Result<State> {
+    fn state(&self, draft: &Draft, conversation: &ConversationId) -> Result<State> {
         const STATEMENT: &str = "
             SELECT c.cid, c.kind, c.head_msg_id, c.head_seq, c.head_countable, s.epoch,
-                m.user IS NOT NULL, coalesce(k.ms, 0), coalesce(k.counter, 0),
+                m.user IS NOT NULL, s.clock_ms, s.clock_counter,
                 e.msg_id, e.seq, e.fingerprint, q.msg_id IS NOT NULL
             FROM conversation c JOIN store s ON s.id = 1
             LEFT JOIN member m ON m.cid = c.cid AND m.user = ?3
-            LEFT JOIN partition_clock k ON k.partition = ?4
-            LEFT JOIN message e ON e.cid = c.cid AND e.sender = ?3 AND e.client_msg_id = ?5
-            LEFT JOIN message q ON q.cid = c.cid AND q.msg_id = ?6
-                AND q.msg_id > max(?7, iif(c.history = 1, coalesce(m.floor, 0), 0))
+            LEFT JOIN message e ON e.cid = c.cid AND e.sender = ?3 AND e.client_msg_id = ?4
+            LEFT JOIN message q ON q.cid = c.cid AND q.msg_id = ?5
+                AND q.msg_id > max(?6, iif(c.history = 1, coalesce(m.floor, 0), 0))
             WHERE c.tenant = ?1 AND c.name = ?2";
         let parameters = params![
             self.actor.tenant.as_str(),
             conversation.as_str(),
             draft.sender.as_str(),
-            i64::from(partition),
             draft.client_msg_id.as_str(),
             draft.reply_to,
             self.store.expired_up_to(),
@@ -163,7 +161,7 @@ impl<P: Sqlite> Batch<'_, P> {
         partition: u8,
         fingerprint: &[u8; FINGERPRINT_BYTES],
     ) -> Result<(MsgId, u64)> {
-        let clock = self.clocks.entry(partition).or_insert(state.clock);
+        let clock = self.clock.get_or_insert(state.clock);
         let head = self.heads.entry(state.cid).or_insert(state.head);
         let msg_id = clock.tick(self.store.now_ms(), partition);
         head.advance(msg_id, &draft);
@@ -188,24 +186,24 @@ impl<P: Sqlite> Batch<'_, P> {
         Ok((msg_id, head.seq))
     }
 
-    /// Writes heads, senders' own counts and clocks.
+    /// Writes heads, senders' own counts and the clock.
     fn flush(&self) -> Result<(), SqlError> {
         const HEAD: &str = "
-            UPDATE conversation SET head_msg_id = ?2, head_seq = ?3, head_countable = ?4, sort_id = ?2,
-                update_time = ?5
+            UPDATE conversation SET head_msg_id = ?2, head_seq = ?3, head_countable = ?4, place = ?5,
+                update_time = ?6
             WHERE cid = ?1";
         const OWN: &str = "UPDATE member SET own = own + ?3 WHERE cid = ?1 AND user = ?2";
         for (cid, head) in &self.heads {
             let time = head.msg_id.time_ms();
-            self.store.db.execute(HEAD, params![*cid, head.msg_id, head.seq, head.countable, time])?;
+            self.store.db.execute(
+                HEAD,
+                params![*cid, head.msg_id, head.seq, head.countable, clock::place(head.msg_id), time],
+            )?;
             for (sender, count) in &head.own {
                 self.store.db.execute(OWN, params![*cid, sender.as_str(), *count])?;
             }
         }
-        for (partition, clock) in &self.clocks {
-            clock::save(self.store, *partition, *clock)?;
-        }
-        Ok(())
+        self.clock.map_or(Ok(()), |clock| clock::save(self.store, clock))
     }
 }
 

@@ -1,4 +1,5 @@
-//! The partitions' clocks, as they are kept beside the messages they number.
+//! The store's clock, as it is kept beside the messages it numbers. There is one writer at a time, so
+//! one clock serves all partitions, and what is made later is later whatever its partition.
 
 use super::Embedded;
 use crate::params;
@@ -8,15 +9,17 @@ use im_domain::clock::Clock;
 use im_domain::partition::partition_of;
 use im_domain::{ConversationId, MsgId, Result, Tenant};
 
+/// Bits of a place below its milliseconds, and of the partition within them.
+const LOW_BITS: u32 = 22;
+const PARTITION_BITS: u32 = 8;
+
 pub(super) fn read(row: &mut Row) -> Result<Clock, SqlError> {
     Ok(Clock { ms: row.count()?, counter: u16::try_from(row.int()?).unwrap_or(u16::MAX) })
 }
 
-pub(super) fn save<P: Sqlite>(store: &Embedded<P>, partition: u8, clock: Clock) -> Result<(), SqlError> {
-    const STATEMENT: &str = "
-        INSERT INTO partition_clock (partition, ms, counter) VALUES (?1, ?2, ?3)
-        ON CONFLICT (partition) DO UPDATE SET ms = ?2, counter = ?3";
-    let parameters = params![i64::from(partition), clock.ms, i64::from(clock.counter)];
+pub(super) fn save<P: Sqlite>(store: &Embedded<P>, clock: Clock) -> Result<(), SqlError> {
+    const STATEMENT: &str = "UPDATE store SET clock_ms = ?1, clock_counter = ?2 WHERE id = 1";
+    let parameters = params![clock.ms, i64::from(clock.counter)];
     store.db.execute(STATEMENT, parameters).map(|_| ())
 }
 
@@ -27,11 +30,32 @@ pub(super) fn next_id<P: Sqlite>(
     tenant: &Tenant,
     conversation: &ConversationId,
 ) -> Result<MsgId> {
-    let partition = partition_of(tenant, conversation);
-    let statement = "SELECT ms, counter FROM partition_clock WHERE partition = ?1";
-    let mut rows = store.db.execute(statement, params![i64::from(partition)])?;
+    let statement = "SELECT clock_ms, clock_counter FROM store WHERE id = 1";
+    let mut rows = store.db.execute(statement, Vec::new())?;
     let mut clock = rows.first_mut().map_or(Ok(Clock::default()), read)?;
-    let id = clock.tick(store.now_ms(), partition);
-    save(store, partition, clock)?;
+    let id = clock.tick(store.now_ms(), partition_of(tenant, conversation));
+    save(store, clock)?;
     Ok(id)
+}
+
+/// Where a conversation stands in lists whose newest id this is. Ids of one millisecond rise by
+/// partition first; places rise as the clock does.
+pub(super) fn place(id: MsgId) -> u64 {
+    let ms = id.number() >> LOW_BITS << LOW_BITS;
+    ms | u64::from(id.counter()) << PARTITION_BITS | u64::from(id.partition())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use im_domain::msg_id::ID_EPOCH_MS;
+
+    #[test]
+    fn places_rise_with_the_clock_whatever_the_partitions() {
+        let mut clock = Clock::default();
+        let partitions = [200, 3, 255, 0, 7];
+        let ids = partitions.map(|partition| clock.tick(ID_EPOCH_MS + 5, partition));
+        assert!(ids.map(place).is_sorted_by(|a, b| a < b));
+        assert!(place(MsgId::MAX) <= MsgId::MAX.number());
+    }
 }

@@ -100,17 +100,17 @@ impl Plan {
 
     fn insert<P: Sqlite>(&self, store: &Embedded<P>, tenant: &Tenant) -> Result<ConversationId> {
         const CONVERSATION: &str = "
-            INSERT INTO conversation (tenant, name, kind, history, member_count, sort_id, create_time, update_time)
+            INSERT INTO conversation (tenant, name, kind, history, member_count, place, create_time, update_time)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7) RETURNING cid";
-        let sort_id = clock::next_id(store, tenant, &self.id)?;
+        let id = clock::next_id(store, tenant, &self.id)?;
         let parameters = params![
             tenant.as_str(),
             self.id.as_str(),
             self.kind.number(),
             self.history.number(),
             self.members.len() as u64,
-            sort_id,
-            sort_id.time_ms(),
+            clock::place(id),
+            id.time_ms(),
         ];
         let mut rows = store.db.execute(CONVERSATION, parameters)?;
         let cid = rows.first_mut().map_or(Ok(0), Row::int)?;

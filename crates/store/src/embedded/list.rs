@@ -14,7 +14,7 @@ use im_domain::{ConversationId, Error, MsgId, Result, UserId};
 /// Columns of a conversation `c`, seen by its member `m` (perhaps none), with its last message `x`. Of
 /// unread messages there are never more than those since the oldest that has not expired.
 const COLUMNS: &str = "
-    c.sort_id, m.user IS NOT NULL, c.name, c.kind, c.member_count, c.head_seq,
+    c.place, m.user IS NOT NULL, c.name, c.kind, c.member_count, c.head_seq,
     CASE WHEN m.user IS NULL THEN 0
         ELSE max(0, min(c.head_countable - m.read_countable - (m.own - m.read_own),
             coalesce((SELECT c.head_countable - o.countable + 1 FROM message o
@@ -83,10 +83,10 @@ pub(super) fn list<P: Sqlite>(
     let statement = format!(
         "SELECT {COLUMNS} FROM (
             SELECT c.cid FROM member m JOIN conversation c ON c.cid = m.cid
-            WHERE m.tenant = ?1 AND m.user = ?2 AND c.sort_id < ?5
-            ORDER BY c.sort_id DESC LIMIT ?6) f
+            WHERE m.tenant = ?1 AND m.user = ?2 AND c.place < ?5
+            ORDER BY c.place DESC LIMIT ?6) f
         JOIN conversation c ON c.cid = f.cid JOIN member m ON m.cid = c.cid AND m.user = ?2 {JOINS}
-        ORDER BY c.sort_id DESC"
+        ORDER BY c.place DESC"
     );
     let parameters = params![
         actor.tenant.as_str(),

@@ -203,6 +203,23 @@ fn the_list_is_newest_first_with_summaries_and_pages_through_concurrent_sends() 
 }
 
 #[test]
+fn within_one_millisecond_the_list_is_in_the_order_of_what_happened() {
+    let backend = EmbeddedBackend::new();
+    let store = backend.open();
+    let made: Vec<String> = (0..60).map(|n| format!("c{n}")).collect();
+    made.iter().for_each(|name| group(&store, name, &["a"]));
+    let listed = || {
+        let list = block_on(store.list(&actor("a"), "", 100)).unwrap().conversations;
+        list.into_iter().map(|c| c.id.to_string()).rev().collect::<Vec<_>>()
+    };
+    assert_eq!(listed(), made);
+    let mut written = made.clone();
+    written.reverse();
+    written.iter().enumerate().for_each(|(n, name)| drop(send(&store, "a", name, n)));
+    assert_eq!(listed(), written);
+}
+
+#[test]
 fn a_group_takes_ten_thousand_members_in_one_call() {
     let backend = EmbeddedBackend::new();
     let store = backend.open();
