@@ -131,6 +131,37 @@ pub const SQLITE_HANDOVER_PAUSE: Duration = Duration::from_millis(1);
 /// request, and above what any transaction should take.
 pub const SQLITE_TURN_WAIT_MAX: Duration = Duration::from_secs(2);
 
+// ---- Redis and PostgreSQL ----
+
+/// Denied addresses told on stderr for one component; more would be noise of a guest's making.
+pub const OUTBOUND_DENIALS_TOLD_MAX: usize = 16;
+
+/// Connections to Redis one instance may hold: room for one for each request in work, and as many
+/// nodes as are sensible. Each is a TCP connection of its own.
+pub const REDIS_CONNECTIONS_MAX: usize = 256;
+
+/// How long connecting to Redis may take, so that an unreachable node is told as such while the
+/// request still has time.
+pub const REDIS_CONNECT_MAX: Duration = Duration::from_secs(5);
+
+/// Bytes one command of Redis may return. The same as Spin's bound.
+pub const REDIS_REPLY_BYTES_MAX: usize = 128 * 1024 * 1024;
+
+/// Sessions of PostgreSQL one instance may hold: as many as there are in a pool.
+pub const POSTGRES_CONNECTIONS_MAX: usize = POSTGRES_POOL_CONNECTIONS_MAX;
+
+/// Sessions in the pool of one component and address. Spin's number; who wants more waits.
+pub const POSTGRES_POOL_CONNECTIONS_MAX: usize = 64;
+
+/// Addresses for which a component keeps pools. Spin's number; the one not used longest goes.
+pub const POSTGRES_POOLS_MAX: usize = 16;
+
+/// How long connecting to PostgreSQL may take, unless the address says otherwise.
+pub const POSTGRES_CONNECT_MAX: Duration = Duration::from_secs(5);
+
+/// Bytes one statement may return. The same as Spin's bound for `query`.
+pub const POSTGRES_RESULT_BYTES_MAX: usize = 128 * 1024 * 1024;
+
 // ---- Schedule ----
 
 /// Shortest interval a component's schedule may name.

@@ -3,6 +3,9 @@
 //! Every capability has a state per instance, made from what the manifest allows the component.
 
 mod bindings;
+pub mod outbound;
+pub mod postgres;
+pub mod redis;
 pub mod sqlite;
 pub mod variables;
 
@@ -17,10 +20,14 @@ use crate::runtime::GuestState;
 pub struct Grants {
     pub variables: Arc<variables::Values>,
     pub sqlite: Arc<sqlite::Databases>,
+    pub outbound: Arc<outbound::Outbound>,
+    pub postgres: Arc<postgres::Pools>,
 }
 
 /// Offers every capability to components; their grants decide what they get through it.
 pub fn add_to_linker(linker: &mut Linker<GuestState>) -> wasmtime::Result<()> {
     variables::add_to_linker(linker)?;
-    sqlite::add_to_linker(linker)
+    sqlite::add_to_linker(linker)?;
+    redis::add_to_linker(linker)?;
+    postgres::add_to_linker(linker)
 }

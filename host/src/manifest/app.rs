@@ -9,6 +9,7 @@ use toml::Value;
 
 use super::dependency::Dependency;
 use super::duration::parse_interval;
+use super::outbound;
 use super::raw;
 use super::route::{Route, RouteKind};
 use super::template::Template;
@@ -43,6 +44,8 @@ pub struct Variable {
 pub struct Component {
     pub source: PathBuf,
     pub sqlite_databases: BTreeSet<String>,
+    /// Rules of [`outbound`], without the values of their variables.
+    pub allowed_outbound_hosts: Vec<Template>,
     pub variables: BTreeMap<String, Template>,
     pub dependencies: Vec<Dependency>,
     /// How often the host itself calls the component.
@@ -71,7 +74,8 @@ impl App {
             return Err(format!("application.tool.{TOOL}.signing_keys: no variable `{name}`"));
         }
         for (id, component) in &self.components {
-            let mut named = component.variables.values().flat_map(Template::variables);
+            let templates = component.variables.values().chain(&component.allowed_outbound_hosts);
+            let mut named = templates.flat_map(Template::variables);
             if let Some(name) = named.find(|name| !self.variables.contains_key(*name)) {
                 return Err(format!("component `{id}`: no variable `{name}` in [variables]"));
             }
@@ -146,9 +150,6 @@ impl Component {
             raw.source = chosen.source.unwrap_or(raw.source);
             raw.dependencies.extend(chosen.dependencies);
         }
-        if let Some(host) = raw.allowed_outbound_hosts.first() {
-            return Err(format!("allowed_outbound_hosts `{host}`: no outbound connection is supported yet"));
-        }
         if let Some(name) = raw.sqlite_databases.iter().find(|name| *name != SQLITE_DEFAULT) {
             return Err(format!("sqlite_databases `{name}`: only `{SQLITE_DEFAULT}` is supported"));
         }
@@ -157,6 +158,7 @@ impl Component {
         Ok(Self {
             source: folder.join(raw.source),
             sqlite_databases: raw.sqlite_databases.into_iter().collect(),
+            allowed_outbound_hosts: outbound::entries(&raw.allowed_outbound_hosts)?,
             variables: templates(raw.variables)?,
             dependencies: raw
                 .dependencies

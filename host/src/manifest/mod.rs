@@ -5,6 +5,7 @@
 mod app;
 mod dependency;
 mod duration;
+pub mod outbound;
 mod raw;
 mod read;
 mod route;

@@ -1,4 +1,4 @@
-//! Values of a component's variables: text with `{{ name }}` for a variable of the application.
+//! What the manifest says of a component with variables in it: text with `{{ name }}` for a variable of the application.
 
 use std::collections::BTreeMap;
 
@@ -34,6 +34,11 @@ impl Template {
             Part::Variable(name) => Some(name.as_str()),
             Part::Text(_) => None,
         })
+    }
+
+    /// Whether it is the same whatever the variables are.
+    pub fn is_literal(&self) -> bool {
+        self.variables().next().is_none()
     }
 
     /// The text with every variable replaced; one without a value becomes empty, but none can be:

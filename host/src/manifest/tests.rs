@@ -33,7 +33,7 @@ component = "send"
 [component.send]
 source = "send.wasm"
 sqlite_databases = ["default"]
-allowed_outbound_hosts = []
+allowed_outbound_hosts = ["redis://127.0.0.1:*", "postgres://{{ retention_ms }}"]
 [component.send.variables]
 keys = "{{ jwt_keys }}"
 [component.send.dependencies]
@@ -69,6 +69,7 @@ fn everything_supported_is_read() {
     let send = &app.components["send"];
     assert_eq!(send.source, Path::new("/app/send.wasm"));
     assert!(send.sqlite_databases.contains("default"));
+    assert_eq!(send.allowed_outbound_hosts.len(), 2);
     assert_eq!(send.schedule, Some(Duration::from_secs(60)));
     let storage = &send.dependencies[0];
     assert_eq!(storage.path, Path::new("/app/embedded.wasm"));
@@ -118,7 +119,7 @@ fn what_is_not_supported_is_named() {
             &format!("{component}dependencies_inherit_configuration = true\n"),
             "`dependencies_inherit_configuration`",
         ),
-        (&format!("{component}allowed_outbound_hosts = [\"redis://h\"]\n"), "redis://h"),
+        (&format!("{component}allowed_outbound_hosts = [\"http://h\"]\n"), "http://h"),
         (&format!("{component}sqlite_databases = [\"other\"]\n"), "`other`"),
         (&format!("{component}[component.a.dependencies]\n\"a:b\" = \"1.0\"\n"), "registry"),
         (&format!("{component}[component.a.dependencies]\n\"a:b\" = {{ url = \"u\" }}\n"), "`url`"),
@@ -158,6 +159,7 @@ fn mistakes_are_told() {
         ("[variables]\nx = { required = true, default = \"\" }\n".into(), "`x`"),
         (format!("{component}variables = {{ v = \"{{{{ y }}}}\" }}\n"), "`y`"),
         (format!("{component}variables = {{ v = \"{{{{ y\" }}\n"), "`v`"),
+        (format!("{component}allowed_outbound_hosts = [\"{{{{ y }}}}\"]\n"), "`y`"),
         ("[application.tool.im]\nsigning_keys = \"k\"\n".into(), "`k`"),
     ] {
         let message = refused(&text);

@@ -13,10 +13,11 @@ use wasmtime_wasi_http::p3::bindings::ServicePre;
 use super::component::RunningComponent;
 use super::state::GuestState;
 use super::worker::InstanceMaker;
+use crate::capability::outbound::Outbound;
 use crate::capability::sqlite::Databases;
-use crate::capability::{self, Grants};
+use crate::capability::{self, Grants, postgres};
 use crate::compose::{self, ComposeError};
-use crate::manifest::{App, Component};
+use crate::manifest::{App, Component, outbound};
 use crate::output;
 
 /// What a component must export to answer HTTP.
@@ -25,6 +26,8 @@ const HANDLER_EXPORT: &str = "wasi:http/handler@0.3.0";
 /// A component that cannot run here.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
+    #[error("component `{id}`: {problem}")]
+    Outbound { id: String, problem: String },
     #[error("component `{id}`: {source}")]
     Compose { id: String, source: ComposeError },
     #[error("component `{id}` is not valid: {problem}")]
@@ -51,7 +54,7 @@ pub async fn load_all(
     let mut tasks = Vec::new();
     for (id, component) in &app.components {
         let (id, component) = (id.clone(), component.clone());
-        let grants = grants(&component, values, &databases);
+        let grants = grants(&id, &component, values, &databases)?;
         let linker = Arc::clone(&linker);
         tasks.push(tokio::task::spawn_blocking(move || load(&id, &component, grants, &linker)));
     }
@@ -63,11 +66,23 @@ pub async fn load_all(
     Ok(loaded)
 }
 
-fn grants(component: &Component, values: &BTreeMap<String, String>, databases: &Databases) -> Grants {
+fn grants(
+    id: &str,
+    component: &Component,
+    values: &BTreeMap<String, String>,
+    databases: &Databases,
+) -> Result<Grants, LoadError> {
     let variables = component.variables.iter();
     let variables = variables.map(|(name, template)| (name.clone(), template.fill(values))).collect();
     let allowed = component.sqlite_databases.clone();
-    Grants { variables: Arc::new(variables), sqlite: Arc::new(Databases { allowed, ..databases.clone() }) }
+    let rules = outbound::rules(&component.allowed_outbound_hosts, values)
+        .map_err(|problem| LoadError::Outbound { id: id.into(), problem })?;
+    Ok(Grants {
+        variables: Arc::new(variables),
+        sqlite: Arc::new(Databases { allowed, ..databases.clone() }),
+        outbound: Arc::new(Outbound::new(id, rules)),
+        postgres: Arc::new(postgres::Pools::default()),
+    })
 }
 
 fn linker(engine: &Engine) -> wasmtime::Result<Linker<GuestState>> {

@@ -9,9 +9,10 @@ use wasmtime_wasi_http::{
 };
 
 use crate::capability::Grants;
+use crate::capability::outbound::Slots;
 use crate::limits::{
     INSTANCE_CORE_INSTANCES_MAX, INSTANCE_MEMORIES_MAX, INSTANCE_MEMORY_BYTES_MAX,
-    INSTANCE_TABLE_ELEMENTS_MAX, INSTANCE_TABLES_MAX,
+    INSTANCE_TABLE_ELEMENTS_MAX, INSTANCE_TABLES_MAX, POSTGRES_CONNECTIONS_MAX, REDIS_CONNECTIONS_MAX,
 };
 
 /// Ticks of the engine's clock that a guest computes before it has to yield.
@@ -23,6 +24,9 @@ pub struct GuestState {
     pub grants: Grants,
     /// SQLite connections held open.
     pub sqlite_open: usize,
+    /// Room for connections to servers.
+    pub redis_slots: Slots,
+    pub postgres_slots: Slots,
     limits: StoreLimits,
     wasi: WasiCtx,
     http: WasiHttpCtx,
@@ -43,6 +47,8 @@ impl GuestState {
             table: ResourceTable::new(),
             grants,
             sqlite_open: 0,
+            redis_slots: Slots::new(REDIS_CONNECTIONS_MAX),
+            postgres_slots: Slots::new(POSTGRES_CONNECTIONS_MAX),
             limits: limits(),
             wasi: wasi(),
             http: WasiHttpCtx::new(),
@@ -85,7 +91,7 @@ impl WasiHttpView for GuestState {
     }
 }
 
-/// No component may call out over HTTP: `allowed_outbound_hosts` is empty everywhere.
+/// No component may call out over HTTP: the manifest refuses such hosts.
 struct NoOutgoing;
 
 type Sent = Result<
