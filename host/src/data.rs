@@ -47,6 +47,11 @@ impl DataFolder {
         self.subfolder("sqlite")
     }
 
+    /// Data of the private servers.
+    pub fn servers_folder(&self) -> Result<PathBuf, DataFolderError> {
+        self.subfolder("servers")
+    }
+
     fn subfolder(&self, name: &str) -> Result<PathBuf, DataFolderError> {
         let folder = self.root.join(name);
         make_private(&folder)?;

@@ -162,6 +162,21 @@ pub const POSTGRES_CONNECT_MAX: Duration = Duration::from_secs(5);
 /// Bytes one statement may return. The same as Spin's bound for `query`.
 pub const POSTGRES_RESULT_BYTES_MAX: usize = 128 * 1024 * 1024;
 
+// ---- Private servers of `im up --with-servers` ----
+
+/// How long a private server may take until it answers: it may have much to read back.
+pub const SERVER_READY_MAX: Duration = Duration::from_secs(60);
+
+/// How long one question to a server that starts may take.
+pub const SERVER_PROBE_MAX: Duration = Duration::from_secs(2);
+
+/// How long a private server may take to end before it is killed.
+pub const SERVER_STOP_MAX: Duration = Duration::from_secs(30);
+
+/// Sessions of the private PostgreSQL: a full pool for each of the four functions, and some for
+/// people.
+pub const SERVER_POSTGRES_CONNECTIONS_MAX: usize = 4 * POSTGRES_POOL_CONNECTIONS_MAX + 16;
+
 // ---- Schedule ----
 
 /// Shortest interval a component's schedule may name.

@@ -13,6 +13,7 @@ mod ready;
 mod runtime;
 mod schedule;
 mod server;
+mod servers;
 mod variables;
 
 use std::process::ExitCode;

@@ -1,9 +1,11 @@
 //! `im up`: runs the app of a manifest until it is told to stop.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::CommandError;
@@ -16,7 +18,12 @@ use crate::ready;
 use crate::runtime::{self, RunningComponent};
 use crate::schedule::{self, Schedule};
 use crate::server::{self, AccessLog, Router, Service};
+use crate::servers::{Servers, Wanted};
 use crate::variables::{self, Sources};
+
+/// Variables of the app that name its servers.
+const REDIS_URL: &str = "redis_url";
+const POSTGRES_URL: &str = "postgres_url";
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -41,6 +48,9 @@ pub struct Args {
     /// TOML file with values of variables
     #[arg(long, value_name = "FILE")]
     var_file: Option<PathBuf>,
+    /// Run a Redis and a PostgreSQL of the app's own, with their data in the data folder
+    #[arg(long)]
+    with_servers: bool,
     /// What is logged on stderr
     #[arg(long, value_enum, default_value = "requests")]
     log: Log,
@@ -70,19 +80,33 @@ async fn up(args: &Args) -> Result<(), CommandError> {
     let mut sources = given_values(args, &app)?;
     let data = DataFolder::open(&args.data).map_err(CommandError::failed)?;
     add_signing_keys(&app, &data, &mut sources)?;
-    let values = sources.resolve(&app).map_err(CommandError::failed)?;
-
     // Before the slow part, so that a port in use is told at once.
-    let (listener, address) = server::bind(&args.listen).await.map_err(CommandError::failed)?;
+    let listening = server::bind(&args.listen).await.map_err(CommandError::failed)?;
+    let servers = start_servers(args, &app, &data, &mut sources).await?;
+    let ended = serve(args.log, &app, &data, &sources, listening).await;
+    if let Some(servers) = servers {
+        servers.stop().await;
+    }
+    ended
+}
+
+async fn serve(
+    log: Log,
+    app: &App,
+    data: &DataFolder,
+    sources: &Sources,
+    (listener, address): (TcpListener, SocketAddr),
+) -> Result<(), CommandError> {
+    let values = sources.resolve(app).map_err(CommandError::failed)?;
     let stop = stop_signal()?;
-    let components = load(&app, &values, &data).await?;
-    let log = match args.log {
+    let components = load(app, &values, data).await?;
+    let log = match log {
         Log::Off => AccessLog::off(),
         Log::Requests => AccessLog::to_stderr(),
     };
     let service = Arc::new(Service::new(Router::new(&app.routes, &components), log));
     ready::check(&service).await.map_err(CommandError::failed)?;
-    let schedules = start_schedules(&app, &values, &service);
+    let schedules = start_schedules(app, &values, &service);
     output::line(&format!("Serving {} on http://{address}", app.name));
     server::serve(listener, service, stop).await;
     runtime::stopping();
@@ -113,6 +137,27 @@ fn add_signing_keys(app: &App, data: &DataFolder, sources: &mut Sources) -> Resu
         sources.stand_in.insert(name.clone(), keys);
     }
     Ok(())
+}
+
+/// Starts the servers that the app has a variable for which nobody set, and sets it.
+async fn start_servers(
+    args: &Args,
+    app: &App,
+    data: &DataFolder,
+    sources: &mut Sources,
+) -> Result<Option<Servers>, CommandError> {
+    if !args.with_servers {
+        return Ok(None);
+    }
+    let wants = |name: &str| app.variables.contains_key(name) && !sources.is_given(name);
+    let wanted = Wanted { redis: wants(REDIS_URL), postgres: wants(POSTGRES_URL) };
+    let servers = Servers::start(data, wanted).await.map_err(CommandError::failed)?;
+    for (name, url) in [(REDIS_URL, servers.redis_url()), (POSTGRES_URL, servers.postgres_url())] {
+        if let Some(url) = url {
+            sources.stand_in.insert(name.to_owned(), url.to_owned());
+        }
+    }
+    Ok(Some(servers))
 }
 
 async fn load(

@@ -11,6 +11,9 @@ mod session;
 mod statement;
 mod values;
 
+#[cfg(test)]
+mod tests;
+
 use std::sync::Arc;
 
 use wasmtime::component::{HasData, Linker, ResourceTable};

@@ -5,6 +5,9 @@ mod connection;
 mod host;
 mod reply;
 
+#[cfg(test)]
+mod tests;
+
 use std::sync::Arc;
 
 use wasmtime::component::{HasData, Linker, ResourceTable};
