@@ -5,6 +5,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 mod build;
+mod servers;
 mod step;
 mod test;
 mod up;

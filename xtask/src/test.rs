@@ -1,6 +1,7 @@
 //! Every check and every test.
 
 use crate::build::{self, COMPONENTS, WASM_TARGET};
+use crate::servers;
 use crate::step::{Failure, Outcome, cargo, run};
 use std::process::Command;
 
@@ -9,6 +10,7 @@ const SOAK_SECONDS_DEFAULT: &str = "600";
 
 pub fn test() -> Outcome {
     build::tools()?;
+    servers::install()?;
     run("formatting", cargo().args(["fmt", "--all", "--check"]))?;
     build::components()?;
     run(
