@@ -3,6 +3,8 @@
 //! As in Spin a session is the guest's until it drops it, and goes back into the pool then. Unlike
 //! there, one that may be in the middle of something never does: see [`session`].
 
+#![allow(clippy::result_large_err, reason = "what the server said is told whole, as the interface has it")]
+
 mod address;
 mod error;
 mod host;
