@@ -173,13 +173,16 @@ fn write(response: Response) -> Result<types::Response, ErrorCode> {
         response.headers.into_iter().map(|(name, value)| (name.to_owned(), value.into_bytes())).collect();
     let headers = Fields::from_list(&headers).map_err(|error| failed(&format!("{error:?}")))?;
     let (mut writer, reader) = wit_stream::new();
-    // Dropped at once: the trailers are what the closure says, none.
-    let (_, trailers) = wit_future::new(|| Ok(None));
+    let (end, trailers) = wit_future::new(|| Ok(None));
     let (answer, _sent) = types::Response::new(headers, Some(reader), trailers);
     answer.set_status_code(response.status).map_err(|()| failed("a status code was refused"))?;
     wit_bindgen::spawn(async move {
         // What is left over was meant for a client that has gone.
         let _ = writer.write_all(response.body).await;
+        drop(writer);
+        // Only now: were the end known before the body, a host would send the head on its own first,
+        // and the body once that has been acknowledged, 40 ms later.
+        let _ = end.write(Ok(None)).await;
     });
     Ok(answer)
 }
