@@ -45,22 +45,29 @@ macro_rules! same_cases {
     };
 }
 
-/// A record whose fields convert with `Into` in both directions.
+/// A record whose fields convert with `Into` in both directions; of those after `each` every item does,
+/// of those after `some` what there is.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! same_fields {
-    ($wit:path, $domain:path, $($field:ident)+) => {
+    ($wit:path, $domain:path, $($field:ident)+ $(; each $($list:ident)+; some $($option:ident)+)?) => {
         const _: () = {
             use $domain as Domain;
             use $wit as Wit;
             impl From<Domain> for Wit {
                 fn from(value: Domain) -> Self {
-                    Self { $($field: value.$field.into()),+ }
+                    Self {
+                        $($field: value.$field.into(),)+
+                        $($($list: $crate::each(value.$list),)+ $($option: value.$option.map(Into::into),)+)?
+                    }
                 }
             }
             impl From<Wit> for Domain {
                 fn from(value: Wit) -> Self {
-                    Self { $($field: value.$field.into()),+ }
+                    Self {
+                        $($field: value.$field.into(),)+
+                        $($($list: $crate::each(value.$list),)+ $($option: value.$option.map(Into::into),)+)?
+                    }
                 }
             }
         };

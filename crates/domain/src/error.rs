@@ -1,8 +1,6 @@
 //! What can go wrong in the store. One case per fact a caller can act on; the WIT contract has the
 //! same cases, and the HTTP edge maps each to one problem document.
 
-use crate::limits::RETRY_AFTER_MS;
-
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -59,11 +57,6 @@ impl Error {
 
     pub fn internal(reason: impl Into<String>) -> Self {
         Self::Internal { reason: reason.into() }
-    }
-
-    /// The store is busy for the moment.
-    pub fn overloaded() -> Self {
-        Self::Overloaded { retry_after_ms: RETRY_AFTER_MS }
     }
 
     /// Whether the whole call failed, not just the item it was met at: the others would fail too.

@@ -92,6 +92,25 @@ impl<'de> Visitor<'de> for Finder<'_> {
     }
 }
 
+/// How a value is read does not show in its schema: it is that of the type within.
+macro_rules! described_as_inner {
+    ($outer:ty) => {
+        impl<T: JsonSchema> JsonSchema for $outer {
+            fn inline_schema() -> bool {
+                T::inline_schema()
+            }
+
+            fn schema_name() -> Cow<'static, str> {
+                T::schema_name()
+            }
+
+            fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+                T::json_schema(generator)
+            }
+        }
+    };
+}
+
 /// A value that must stand as a JSON object: serde would also take an array of the fields' values.
 pub struct Object<T>(pub T);
 
@@ -113,19 +132,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
     }
 }
 
-impl<T: JsonSchema> JsonSchema for Object<T> {
-    fn inline_schema() -> bool {
-        T::inline_schema()
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        T::schema_name()
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        T::json_schema(generator)
-    }
-}
+described_as_inner!(Object<T>);
 
 /// A part of the body that is read later, on its own: what is wrong with it concerns it alone.
 pub struct Raw<'a, T> {
@@ -153,19 +160,7 @@ impl<'de: 'a, 'a, T> Deserialize<'de> for Raw<'a, T> {
     }
 }
 
-impl<T: JsonSchema> JsonSchema for Raw<'_, T> {
-    fn inline_schema() -> bool {
-        T::inline_schema()
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        T::schema_name()
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        T::json_schema(generator)
-    }
-}
+described_as_inner!(Raw<'_, T>);
 
 #[cfg(test)]
 mod tests;
