@@ -36,6 +36,13 @@ fn redis(folder: &Folder, command: &[&str]) -> String {
     redis::cmd(command[0]).arg(&command[1..]).query(&mut link).unwrap()
 }
 
+/// A setting of the running Redis.
+fn redis_setting(folder: &Folder, name: &str) -> String {
+    let mut link = redis::Client::open(redis_url(folder)).unwrap().get_connection().unwrap();
+    let (_, value): (String, String) = redis::cmd("CONFIG").arg("GET").arg(name).query(&mut link).unwrap();
+    value
+}
+
 /// The text in the first column of what a statement answers.
 fn postgres(folder: &Folder, statement: &str) -> Option<String> {
     let port = read(folder, "postgres/postmaster.pid").lines().nth(3).unwrap().to_owned();
@@ -74,6 +81,11 @@ fn the_servers_keep_their_data_and_end_with_the_app() {
     let folder = Folder::new(MANIFEST);
     let up = start(&folder);
     assert_eq!(redis(&folder, &["SET", "k", "v"]), "OK");
+    for (name, value) in
+        [("appendonly", "yes"), ("appendfsync", "everysec"), ("maxmemory-policy", "noeviction")]
+    {
+        assert_eq!(redis_setting(&folder, name), value, "{name}");
+    }
     postgres(&folder, "CREATE TABLE t AS SELECT 'kept' AS x");
     let settings = "SELECT current_setting('fsync') || current_setting('unix_socket_directories')";
     assert_eq!(postgres(&folder, settings).unwrap(), "on");

@@ -14,7 +14,7 @@ pub fn root() -> PathBuf {
     root.expect("the package is a folder of the workspace").to_owned()
 }
 
-/// Writes a copy that calls the upkeep every `interval` into `folder`, and gives its path.
+/// Writes a copy that does all of the upkeep every `interval` into `folder`, and gives its path.
 pub fn with_schedule(interval: &str, folder: &Path) -> PathBuf {
     let original = root().join("spin.toml");
     let text = fs::read_to_string(&original).unwrap_or_else(|e| panic!("{}: {e}", original.display()));

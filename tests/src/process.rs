@@ -1,4 +1,4 @@
-//! One `im up`, started through a shell that stays beside it: the shell ends it and removes its
+//! One server, started through a shell that stays beside it: the shell ends it and removes its
 //! scratch folder when its own input closes, that is, however this process comes to its end.
 
 use std::io::{BufRead, BufReader, Write};
@@ -7,15 +7,16 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// `$1` is the scratch folder, the rest the command. Reads the name of a signal from its input.
+/// `$1` is the scratch folder, `$2` the signal that ends the server when nobody has said another, the
+/// rest the command. Reads the name of a signal from its input.
 const GUARD: &str = r#"
-scratch=$1; shift
+scratch=$1; last=$2; shift 2
 "$@" 2>&1 &
 pid=$!
 exec >/dev/null 2>&1
 trap '' INT HUP
 read -r signal
-kill -s "${signal:-KILL}" "$pid"
+kill -s "${signal:-$last}" "$pid"
 wait "$pid"
 [ -n "$signal" ] || rm -rf "$scratch"
 "#;
@@ -28,6 +29,21 @@ const POLL: Duration = Duration::from_millis(20);
 pub enum Signal {
     Kill,
     Term,
+    /// PostgreSQL ends its sessions, writes what it holds, and ends.
+    Int,
+    /// PostgreSQL ends at once, with all its processes.
+    Quit,
+}
+
+impl Signal {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Kill => "KILL",
+            Self::Term => "TERM",
+            Self::Int => "INT",
+            Self::Quit => "QUIT",
+        }
+    }
 }
 
 #[derive(Default)]
@@ -45,9 +61,21 @@ pub struct Process {
 impl Process {
     /// Runs `program` in `folder`; `scratch` is removed when this value, or this process, goes.
     pub fn start(program: &Path, args: &[String], folder: &Path, scratch: &Path) -> Self {
+        Self::start_ending(program, args, folder, scratch, Signal::Kill)
+    }
+
+    /// The same; `last` ends it when this value, or this process, goes.
+    pub fn start_ending(
+        program: &Path,
+        args: &[String],
+        folder: &Path,
+        scratch: &Path,
+        last: Signal,
+    ) -> Self {
         let mut guard = Command::new("sh")
             .args(["-c", GUARD, "guard"])
             .arg(scratch)
+            .arg(last.name())
             .arg(program)
             .args(args)
             .current_dir(folder)
@@ -63,6 +91,11 @@ impl Process {
             move || collect(source, &output)
         });
         Self { guard, orders, output }
+    }
+
+    /// Whether it has come to its end by itself.
+    pub fn ended(&self) -> bool {
+        self.output.lock().expect("no reader panics").ended
     }
 
     /// The first `http://…` address the process prints.
@@ -87,12 +120,8 @@ impl Process {
 
     /// Ends the process and keeps its scratch folder.
     pub fn end(mut self, signal: Signal) {
-        let name = match signal {
-            Signal::Kill => "KILL\n",
-            Signal::Term => "TERM\n",
-        };
         let mut orders = self.orders.take().expect("only `end` and `drop` take it");
-        orders.write_all(name.as_bytes()).expect("the guard reads");
+        writeln!(orders, "{}", signal.name()).expect("the guard reads");
         drop(orders);
         self.wait();
     }

@@ -2,10 +2,14 @@
 //!
 //! `IM_URL`: a running server; the key that signs tokens comes from `IM_KEY` (a JWK, a JWK Set or a
 //! bare secret) or from `IM_DATA/keys.json`. Otherwise the suite starts the binary `IM_BIN`, or
-//! `target/release/im` of this workspace, on a scratch data folder.
+//! `target/release/im` of this workspace, on a scratch data folder; where `IM_PROFILE` asks for Redis
+//! and PostgreSQL, on a Redis and a database of its own.
 
 use crate::keys::Key;
+use crate::postgres_server::PostgresServer;
 use crate::process::{Process, Signal};
+use crate::profile::Profile;
+use crate::redis_server::{Fsync, RedisServer};
 use crate::{manifest, raw, scratch};
 use serde_json::Value;
 use std::env;
@@ -35,6 +39,17 @@ pub struct Setup {
     pub schedule: Option<&'static str>,
     /// The JWK Set to put into the data folder first; absent: the server makes its own.
     pub keys: Option<Value>,
+    /// The port; absent: a free one, another at each start.
+    pub port: Option<u16>,
+    /// Where Redis and PostgreSQL are; absent: the server gets its own.
+    pub stores: Option<Stores>,
+}
+
+/// The addresses of a Redis and a database.
+#[derive(Clone, Debug)]
+pub struct Stores {
+    pub redis: String,
+    pub postgres: String,
 }
 
 pub struct Server {
@@ -48,6 +63,8 @@ struct Own {
     process: Option<Process>,
     data: PathBuf,
     args: Vec<String>,
+    /// It lives as long as the server, which is in need of it.
+    _redis: Option<RedisServer>,
 }
 
 impl Server {
@@ -124,16 +141,34 @@ impl Server {
             copy_folder(compiled, &data.join(CACHE)).expect("compiled components can be copied");
         }
         let mut args = setup.args;
+        let mut redis = None;
+        if Profile::current() == Profile::Redis {
+            let stores = setup.stores.unwrap_or_else(|| {
+                let own = redis.insert(RedisServer::start(Fsync::Everysec));
+                Stores { redis: own.url(), postgres: PostgresServer::shared().new_database() }
+            });
+            args.extend(stores.args());
+        }
+        args.extend(["--listen".to_owned(), format!("127.0.0.1:{}", setup.port.unwrap_or(0))]);
         if let Some(interval) = setup.schedule {
             let manifest = manifest::with_schedule(interval, &data);
             args.extend(["--manifest".to_owned(), manifest.display().to_string()]);
         }
-        let mut own = Own { process: None, data, args };
+        let mut own = Own { process: None, data, args, _redis: redis };
         let process = launch(&own);
         let base = ready_address(&process);
         let key = key_of(&own.data);
         own.process = Some(process);
         Self { base, key, own: Some(own) }
+    }
+}
+
+impl Stores {
+    /// What tells `im up` of them.
+    fn args(&self) -> Vec<String> {
+        let redis = format!("redis_url={}", self.redis);
+        let postgres = format!("postgres_url={}", self.postgres);
+        ["--profile", "redis", "--var", &redis, "--var", &postgres].map(str::to_owned).into()
     }
 }
 
@@ -174,7 +209,7 @@ pub fn program() -> PathBuf {
 
 fn launch(own: &Own) -> Process {
     let data = own.data.display().to_string();
-    let fixed = ["up", "--listen", "127.0.0.1:0", "--data", &data, "--log", "off"];
+    let fixed = ["up", "--data", &data, "--log", "off"];
     let args: Vec<String> = fixed.map(str::to_owned).into_iter().chain(own.args.clone()).collect();
     Process::start(&program(), &args, &manifest::root(), &own.data)
 }

@@ -6,6 +6,7 @@ mod command_line;
 mod concurrency;
 mod contract;
 mod crash;
+mod faults;
 mod isolation;
 mod keys;
 mod openapi;

@@ -6,7 +6,8 @@ use std::process::{Command, Stdio};
 /// The target of the components.
 pub const WASM_TARGET: &str = "wasm32-wasip2";
 /// The packages that are components.
-pub const COMPONENTS: [&str; 5] = ["im-send", "im-pull", "im-sync", "im-archive", "im-storage-embedded"];
+pub const COMPONENTS: [&str; 6] =
+    ["im-send", "im-pull", "im-sync", "im-archive", "im-storage-embedded", "im-storage-redis-sql"];
 
 pub fn build() -> Outcome {
     tools()?;

@@ -1,20 +1,23 @@
-//! The servers that tests start for themselves: Debian's packages, installed where they are missing.
+//! The servers that tests start for themselves, and what sets their clocks: Debian's packages,
+//! installed where they are missing.
 
 use crate::step::{Failure, Outcome, run};
 use std::path::Path;
 use std::process::Command;
 
-/// A server's program, where it may be, and the package that brings it.
+/// A server's program, or what one is started with, where it may be, and the package that brings it.
 struct Server {
     program: &'static str,
     folders: &'static [&'static str],
     package: &'static str,
 }
 
-const SERVERS: [Server; 2] = [
+const SERVERS: [Server; 3] = [
     Server { program: "redis-server", folders: &["/usr/bin", "/usr/local/bin"], package: "redis-server" },
     // Debian keeps the programs of each major version in a folder of its own.
     Server { program: "bin/initdb", folders: &["/usr/lib/postgresql"], package: "postgresql" },
+    // Sets the clock of a server; each architecture has a folder of its own.
+    Server { program: "faketime/libfaketime.so.1", folders: &["/usr/lib"], package: "libfaketime" },
 ];
 
 pub fn install() -> Outcome {

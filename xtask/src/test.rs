@@ -23,7 +23,10 @@ pub fn test() -> Outcome {
             .args(["--", "-D", "warnings"]),
     )?;
     build::host()?;
-    run("tests", native(cargo().args(["test", "--locked", "--release"])))
+    run("tests", native(cargo().args(["test", "--locked", "--release"])))?;
+    let black_box = &mut cargo();
+    black_box.args(["test", "--locked", "--release", "--package", "im-tests"]);
+    run("black-box tests on Redis and PostgreSQL", black_box.env("IM_PROFILE", "redis"))
 }
 
 /// Writes, kills, restarts and checks for a given time.

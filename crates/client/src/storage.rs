@@ -6,7 +6,7 @@ use im_domain::conversation::{Conversation, ConversationList, MemberChange, NewC
 use im_domain::message::{Ack, Draft, Receipt};
 use im_domain::page::{Found, Page, PageQuery, SyncPage, SyncQuery};
 use im_domain::storage::{Actor, Storage};
-use im_domain::upkeep::{RunReport, StoreStatus, Task};
+use im_domain::upkeep::{DeadLetter, DeadLetterAction, RunReport, StoreStatus, Task};
 use im_domain::{ConversationId, DeviceId, Error, MsgId, Result, Tenant};
 
 im_contract::conversions!();
@@ -59,6 +59,16 @@ impl Storage for WitStorage {
 
     async fn run(&self, tasks: &[Task], max_ms: u64) -> Result<RunReport> {
         Ok(upkeep::run(each(tasks.to_vec()), max_ms).await?.into())
+    }
+
+    async fn dead_letters(
+        &self,
+        tenant: &Tenant,
+        action: DeadLetterAction,
+        limit: u32,
+    ) -> Result<Vec<DeadLetter>> {
+        let letters = upkeep::dead_letters(tenant.to_string(), action.into(), limit).await?;
+        letters.into_iter().map(TryInto::try_into).collect()
     }
 
     async fn status(&self, tenant: &Tenant) -> Result<StoreStatus> {

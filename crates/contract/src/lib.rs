@@ -3,13 +3,19 @@
 //! The generated types are other ones in every component, so the conversions are a macro. It is
 //! called once per component, in a module that has the generated modules `types`, `messages`,
 //! `conversations`, `positions` and `upkeep` in scope, and implements `From`, or `TryFrom` with the
-//! domain's error where a name has to be checked, in both directions.
+//! domain's error where a name has to be checked, in both directions. What a storage component exports
+//! is a macro as well, and for the same reason.
 
 mod conversations;
 mod error;
+mod exports;
 mod messages;
 mod positions;
+pub mod surroundings;
 mod upkeep;
+
+#[doc(hidden)]
+pub use exports::items;
 
 /// Implements the conversions; see the crate's documentation.
 #[macro_export]

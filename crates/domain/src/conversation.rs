@@ -1,7 +1,7 @@
 //! Conversations and their members.
 
 use crate::error::{Error, Result};
-use crate::limits::MEMBERS_PER_CALL_MAX;
+use crate::limits::{LIST_CURSOR_CHARS_MAX, MEMBERS_PER_CALL_MAX};
 use crate::message::{Kind, Status, spelled};
 use crate::msg_id::MsgId;
 use crate::name::{ConversationId, UserId};
@@ -90,4 +90,16 @@ pub struct ConversationList {
     /// What to pass for the next part.
     pub cursor: String,
     pub has_more: bool,
+}
+
+/// The place in a list after which the next part begins. "": the start.
+pub fn list_cursor(cursor: &str) -> Result<MsgId> {
+    if cursor.is_empty() {
+        return Ok(MsgId::MAX);
+    }
+    Some(cursor)
+        .filter(|cursor| cursor.len() <= LIST_CURSOR_CHARS_MAX)
+        .and_then(|cursor| cursor.parse().ok())
+        .and_then(MsgId::new)
+        .ok_or_else(|| Error::invalid("cursor", "must be empty or a cursor from an earlier answer"))
 }

@@ -12,6 +12,7 @@ pub mod name;
 pub mod page;
 pub mod pair;
 pub mod partition;
+pub mod plan;
 pub mod storage;
 pub mod upkeep;
 

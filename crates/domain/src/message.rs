@@ -193,6 +193,22 @@ pub fn summary_of(content: &str) -> &str {
     }
 }
 
+/// Bytes of content that surely hold a summary: UTF-8 has at most four bytes a character.
+pub const SUMMARY_BYTES: usize = SUMMARY_CHARS_MAX * 4;
+
+/// The summary of a content of which at least the first [`SUMMARY_BYTES`] are given.
+pub fn summary_of_bytes(start: &[u8]) -> String {
+    let whole = match std::str::from_utf8(start) {
+        Ok(text) => text,
+        // The last character was cut.
+        Err(error) => start
+            .get(..error.valid_up_to())
+            .and_then(|valid| std::str::from_utf8(valid).ok())
+            .unwrap_or_default(),
+    };
+    summary_of(whole).to_owned()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -57,6 +57,13 @@ impl MsgId {
         i64::try_from(self.0).unwrap_or(i64::MAX)
     }
 
+    /// Where a conversation stands in lists whose newest id this is: ids of one millisecond rise by
+    /// partition first, places by counter.
+    pub fn place(self) -> MsgId {
+        let ms = self.0 >> TIME_SHIFT << TIME_SHIFT;
+        Self(ms | u64::from(self.counter()) << PARTITION_BITS | u64::from(self.partition()))
+    }
+
     pub fn is_none(self) -> bool {
         self.0 == 0
     }
@@ -73,6 +80,15 @@ impl MsgId {
     pub fn counter(self) -> u16 {
         (self.0 & u64::from(COUNTER_MAX)) as u16
     }
+}
+
+/// Messages up to this id have expired, when each is kept for `retention_ms` milliseconds (0: for ever).
+pub fn expired_up_to(now_ms: u64, retention_ms: u64) -> MsgId {
+    if retention_ms == 0 {
+        return MsgId::NONE;
+    }
+    let first_kept = MsgId::floor_of(now_ms.saturating_sub(retention_ms)).number();
+    MsgId(first_kept.saturating_sub(1))
 }
 
 impl fmt::Display for MsgId {
@@ -96,6 +112,13 @@ mod tests {
     #[test]
     fn a_time_before_the_zero_is_the_zero() {
         assert_eq!(MsgId::compose(0, 7, 1).time_ms(), ID_EPOCH_MS);
+    }
+
+    #[test]
+    fn places_of_one_millisecond_rise_by_counter_whatever_the_partitions() {
+        let ids = [(200, 0), (3, 1), (255, 1), (0, 2)].map(|(p, n)| MsgId::compose(ID_EPOCH_MS + 5, p, n));
+        assert!(ids.map(MsgId::place).is_sorted_by(|a, b| a < b));
+        assert_eq!(MsgId::MAX.place(), MsgId::MAX);
     }
 
     proptest! {

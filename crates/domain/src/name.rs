@@ -78,6 +78,33 @@ name!(
     ClientMsgId, "clientMsgId", check_client_id
 );
 
+impl ClientMsgId {
+    /// When the id was made, in milliseconds since 1970, as far as it tells: version 7 of a UUID (RFC
+    /// 9562, 5.7) and a ULID begin with the time.
+    pub fn made_at_ms(&self) -> Option<u64> {
+        uuid_v7_ms(self.as_str()).or_else(|| ulid_ms(self.as_str()))
+    }
+}
+
+fn uuid_v7_ms(id: &str) -> Option<u64> {
+    let digits: String = id.chars().filter(|c| *c != '-').collect();
+    let is_v7 = digits.len() == 32 && digits.as_bytes().get(12) == Some(&b'7');
+    if !is_v7 || !digits.bytes().all(|b| b.is_ascii_hexdigit()) {
+        return None;
+    }
+    u64::from_str_radix(digits.get(..12)?, 16).ok()
+}
+
+/// The first ten of a ULID's 26 characters, in Crockford's base 32.
+fn ulid_ms(id: &str) -> Option<u64> {
+    const ALPHABET: &str = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+    let digit = |c: char| ALPHABET.find(c.to_ascii_uppercase()).and_then(|at| u64::try_from(at).ok());
+    if id.len() != 26 || !id.chars().all(|c| digit(c).is_some()) || id.starts_with(|c| c > '7') {
+        return None;
+    }
+    id.chars().take(10).try_fold(0_u64, |time, c| Some(time << 5 | digit(c)?))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -102,6 +129,17 @@ mod tests {
         }
         for bad in ["", "a\0", "a\n", &"ż".repeat(CLIENT_MSG_ID_CHARS_MAX + 1)] {
             assert!(ClientMsgId::parse(bad).is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn the_time_within_a_client_message_id_is_found() {
+        let made_at = |id: &str| ClientMsgId::parse(id).unwrap().made_at_ms();
+        // The examples of RFC 9562 (A.6) and of the ULID specification.
+        assert_eq!(made_at("017F22E2-79B0-7CC3-98C4-DC0C0C07398F"), Some(1_645_557_742_000));
+        assert_eq!(made_at("01ARZ3NDEKTSV4RRFFQ69G5FAV"), Some(1_469_922_850_259));
+        for other in ["1", "017F22E2-79B0-4CC3-98C4-DC0C0C07398F", "81ARZ3NDEKTSV4RRFFQ69G5FAV"] {
+            assert_eq!(made_at(other), None, "{other}");
         }
     }
 

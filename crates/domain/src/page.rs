@@ -1,10 +1,11 @@
 //! Pages of a conversation's history.
 
 use crate::error::{Error, Result};
-use crate::limits::PAGE_ITEMS_MAX;
+use crate::limits::{PAGE_CONTENT_BYTES_MAX, PAGE_ITEMS_MAX};
 use crate::message::{Kind, Message, spelled};
 use crate::msg_id::MsgId;
 use crate::name::ConversationId;
+use std::collections::HashMap;
 
 spelled!(Direction {
     /// Older than the cursor, newest first.
@@ -68,6 +69,75 @@ pub struct Page {
 pub struct Found {
     pub messages: Vec<Message>,
     pub missing: Vec<MsgId>,
+}
+
+impl Found {
+    /// Puts the messages that were `found` in the order of `ids`, each once. An answer by id cannot be
+    /// cut short as a page can, so one that is too large is refused.
+    pub fn gather(ids: &[MsgId], mut found: HashMap<MsgId, Message>) -> Result<Self> {
+        let bytes: usize = found.values().map(|message| message.content.len()).sum();
+        if bytes > PAGE_CONTENT_BYTES_MAX {
+            let reason =
+                format!("these messages have more than {PAGE_CONTENT_BYTES_MAX} bytes of content together");
+            return Err(Error::too_large("msgIds", reason));
+        }
+        let mut answer = Self { messages: Vec::new(), missing: Vec::new() };
+        for id in ids {
+            match found.remove(id) {
+                Some(message) => answer.messages.push(message),
+                None if answer.messages.iter().any(|message| message.msg_id == *id) => {}
+                None if answer.missing.contains(id) => {}
+                None => answer.missing.push(*id),
+            }
+        }
+        Ok(answer)
+    }
+}
+
+/// Cuts `messages` to a page for which there is `room` (bytes of content), takes the room it needs, and
+/// says whether something was cut off. One message always fits.
+pub fn cut(messages: &mut Vec<Message>, limit: u32, room: &mut usize) -> bool {
+    let within = |message: &&Message| match room.checked_sub(message.content.len()) {
+        Some(left) => {
+            *room = left;
+            true
+        }
+        None => false,
+    };
+    let keep = messages.iter().take(limit as usize).take_while(within).count().max(1);
+    let has_more = messages.len() > keep;
+    messages.truncate(keep);
+    has_more
+}
+
+/// Which messages of a conversation are to be read, and how many.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Range {
+    /// Exclusive bounds; [`MsgId::MAX`]: none.
+    pub above: MsgId,
+    pub below: MsgId,
+    pub direction: Direction,
+    /// In order, each once; empty: all.
+    pub kinds: Vec<Kind>,
+    /// One more than asked for is to be read, to know whether there are more.
+    pub limit: u32,
+}
+
+impl Range {
+    pub fn of(query: &PageQuery) -> Self {
+        let mut kinds = query.kinds.clone();
+        kinds.sort_unstable();
+        kinds.dedup();
+        let before = |id: MsgId| MsgId::new(id.number().saturating_sub(1)).unwrap_or_default();
+        let mut above = query.from_ms.map_or(MsgId::NONE, |from| before(MsgId::floor_of(from)));
+        let mut below = query.to_ms.map_or(MsgId::MAX, MsgId::floor_of);
+        match query.direction {
+            Direction::Up if query.cursor.is_none() => {}
+            Direction::Up => below = below.min(query.cursor),
+            Direction::Down => above = above.max(query.cursor),
+        }
+        Self { above, below, direction: query.direction, kinds, limit: query.limit }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

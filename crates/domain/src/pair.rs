@@ -10,9 +10,14 @@ pub const PAIR_PREFIX: &str = "single:";
 /// Bytes of the hash that stand in the id: 160 bits, out of reach of a chosen collision.
 const HASH_BYTES: usize = 20;
 
+/// Two users in the order of their names.
+pub fn in_order<'a>(a: &'a UserId, b: &'a UserId) -> (&'a UserId, &'a UserId) {
+    if a <= b { (a, b) } else { (b, a) }
+}
+
 /// The id of the chat between `a` and `b`, the same whichever comes first.
 pub fn pair_conversation(tenant: &Tenant, a: &UserId, b: &UserId) -> Result<ConversationId> {
-    let (low, high) = if a <= b { (a, b) } else { (b, a) };
+    let (low, high) = in_order(a, b);
     let mut hash = Sha256::new();
     for part in [tenant.as_str(), low.as_str(), high.as_str()] {
         hash.update(part.as_bytes());

@@ -7,7 +7,7 @@ use crate::message::{Ack, Draft, Receipt};
 use crate::msg_id::MsgId;
 use crate::name::{ConversationId, DeviceId, Tenant, UserId};
 use crate::page::{Found, Page, PageQuery, SyncPage, SyncQuery};
-use crate::upkeep::{RunReport, StoreStatus, Task};
+use crate::upkeep::{DeadLetter, DeadLetterAction, RunReport, StoreStatus, Task};
 
 /// Who asks, as the token said.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,6 +39,12 @@ pub trait Storage {
     async fn sync(&self, actor: &Actor, device: &DeviceId, query: SyncQuery) -> Result<SyncPage>;
 
     async fn run(&self, tasks: &[Task], max_ms: u64) -> Result<RunReport>;
+    async fn dead_letters(
+        &self,
+        tenant: &Tenant,
+        action: DeadLetterAction,
+        limit: u32,
+    ) -> Result<Vec<DeadLetter>>;
     async fn status(&self, tenant: &Tenant) -> Result<StoreStatus>;
     async fn ready(&self) -> Result<()>;
 }

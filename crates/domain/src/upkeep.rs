@@ -1,6 +1,8 @@
 //! The store's upkeep.
 
 use crate::message::spelled;
+use crate::msg_id::MsgId;
+use crate::name::ConversationId;
 
 spelled!(Task {
     /// Hot store to SQL.
@@ -63,4 +65,27 @@ pub struct StoreStatus {
     pub tiers: Tiers,
     pub epochs: Vec<EpochStatus>,
     pub last_run: Option<LastRun>,
+}
+
+spelled!(
+    /// What to do with dead letters.
+    DeadLetterAction {
+        Show = 0 "show",
+        /// Back to the end of their log.
+        Replay = 1 "replay",
+        /// Away for good.
+        Drop = 2 "drop",
+    }
+);
+
+/// Something that was accepted and that SQL cannot take. It waits for an operator.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeadLetter {
+    pub partition: u8,
+    pub id: String,
+    /// Why it was set aside.
+    pub error: String,
+    /// What it is about; absent when it cannot be read.
+    pub conversation: Option<ConversationId>,
+    pub msg_id: Option<MsgId>,
 }

@@ -3,6 +3,7 @@
 
 use crate::auth::Caller;
 use crate::exchange::{JSON, Response};
+use crate::json::dead_letters::{DeadLettersIn, DeadLettersOut};
 use crate::json::parse_or_empty;
 use crate::json::upkeep::{HealthOut, RunIn, RunOut, StatusOut};
 use crate::openapi;
@@ -20,6 +21,7 @@ impl Api for ArchiveApi {
         match (call.op, call.caller) {
             (Op::RunUpkeep, Some(_)) => run(body, storage).await,
             (Op::StoreStatus, Some(caller)) => status(&caller, storage).await,
+            (Op::DeadLetters, Some(caller)) => dead_letters(&caller, body, storage).await,
             (Op::Health, _) => Response::json(&HealthOut { status: "ok" }),
             (Op::Ready, _) => ready(storage).await,
             (Op::OpenApi, _) => openapi::text().map(|text| Response::new(200, JSON, text)),
@@ -36,6 +38,12 @@ async fn run(body: &[u8], storage: &impl Storage) -> Result<Response, Problem> {
 
 async fn status(caller: &Caller, storage: &impl Storage) -> Result<Response, Problem> {
     Response::json(&StatusOut::from(storage.status(&caller.tenant).await?))
+}
+
+async fn dead_letters(caller: &Caller, body: &[u8], storage: &impl Storage) -> Result<Response, Problem> {
+    let (action, limit) = parse_or_empty::<DeadLettersIn>(body)?.parts()?;
+    let letters = storage.dead_letters(&caller.tenant, action, limit).await?;
+    Response::json(&DeadLettersOut::from(letters))
 }
 
 async fn ready(storage: &impl Storage) -> Result<Response, Problem> {

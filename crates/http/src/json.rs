@@ -1,6 +1,7 @@
 //! JSON bodies: one type per request and per answer. A refusal names the field that is to blame.
 
 pub mod conversation;
+pub mod dead_letters;
 pub mod draft;
 pub mod list;
 pub mod message;

@@ -6,6 +6,7 @@ mod examples;
 use crate::batch::Results;
 use crate::exchange::JSON;
 use crate::json::conversation::{ConversationOut, CreateIn, GetConversationIn, ListIn, ListOut, MembersIn};
+use crate::json::dead_letters::{DeadLettersIn, DeadLettersOut};
 use crate::json::draft::{BatchIn, DraftIn};
 use crate::json::message::ReceiptOut;
 use crate::json::page::{FoundOut, GetIn, PageOut, PullIn, PullsIn};
@@ -126,6 +127,7 @@ fn bodies(op: Op, s: &mut Schemas) -> (Option<Schema>, Schema) {
         Op::SyncMessages => (Some(s.request::<SyncIn>()), s.answer::<SyncOut<'_>>()),
         Op::RunUpkeep => (Some(s.request::<RunIn>()), s.answer::<RunOut>()),
         Op::StoreStatus => (None, s.answer::<StatusOut>()),
+        Op::DeadLetters => (Some(s.request::<DeadLettersIn>()), s.answer::<DeadLettersOut>()),
         Op::Health | Op::Ready => (None, s.answer::<HealthOut>()),
         Op::OpenApi => (None, schemars::json_schema!({ "type": "object" })),
     }

@@ -46,6 +46,7 @@ pub enum Op {
     SyncMessages,
     RunUpkeep,
     StoreStatus,
+    DeadLetters,
     Health,
     Ready,
     OpenApi,
@@ -103,7 +104,7 @@ impl Route {
 const IN_CONVERSATION: &[Code] = &[Code::NotMember, Code::ConversationNotFound];
 const SEND: &[Code] = &[Code::NotMember, Code::ConversationNotFound, Code::MessageNotFound, Code::Conflict];
 
-pub static ROUTES: [Route; 13] = [
+pub static ROUTES: [Route; 14] = [
     post(
         Op::SendMessages,
         Component::Send,
@@ -152,6 +153,13 @@ pub static ROUTES: [Route; 13] = [
     post(Op::RunUpkeep, Component::Archive, "/api/archive/run", "Runs the store's upkeep for a bounded time")
         .operator(),
     get(Op::StoreStatus, Component::Archive, "/api/archive/status", "The state of the store").operator(),
+    post(
+        Op::DeadLetters,
+        Component::Archive,
+        "/api/archive/dead-letters",
+        "Shows what SQL could not take and was set aside, puts it back, or drops it",
+    )
+    .operator(),
     get(Op::Health, Component::Archive, "/api/health", "Whether the service runs"),
     get(Op::Ready, Component::Archive, "/api/ready", "Whether the service can serve"),
     get(Op::OpenApi, Component::Archive, "/api/openapi.json", "This document"),

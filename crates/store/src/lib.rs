@@ -4,5 +4,8 @@
 pub mod embedded;
 #[cfg(feature = "native")]
 pub mod native;
+pub mod postgres;
+pub mod redis;
 pub mod sql;
 pub mod sqlite;
+pub mod tiered;

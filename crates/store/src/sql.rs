@@ -1,6 +1,10 @@
 //! What statements take and give, in any dialect.
 
-use im_domain::{Error, MsgId};
+mod error;
+
+pub use error::SqlError;
+
+use im_domain::MsgId;
 
 /// What a statement takes and gives.
 #[derive(Clone, Debug, PartialEq)]
@@ -61,50 +65,6 @@ impl From<&[u8]> for Value {
 impl<T: Into<Value>> From<Option<T>> for Value {
     fn from(value: Option<T>) -> Self {
         value.map_or(Self::Null, Into::into)
-    }
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum SqlError {
-    /// Another writer held the database for longer than the busy timeout.
-    #[error("the database is locked")]
-    Busy,
-    /// The file cannot be opened, read or written.
-    #[error("the database is not available: {0}")]
-    Unavailable(String),
-    #[error("the statement failed: {0}")]
-    Failed(String),
-}
-
-impl SqlError {
-    /// SQLite's message of an error tells its kind: that is all the platform passes on.
-    pub fn from_message(message: String) -> Self {
-        const BUSY: [&str; 2] = ["database is locked", "database table is locked"];
-        const UNAVAILABLE: [&str; 5] = [
-            "unable to open database",
-            "disk I/O error",
-            "database or disk is full",
-            "attempt to write a readonly database",
-            "malformed",
-        ];
-        if BUSY.iter().any(|text| message.contains(text)) {
-            Self::Busy
-        } else if UNAVAILABLE.iter().any(|text| message.contains(text)) {
-            Self::Unavailable(message)
-        } else {
-            Self::Failed(message)
-        }
-    }
-}
-
-impl From<SqlError> for Error {
-    fn from(error: SqlError) -> Self {
-        let retry_after_ms = im_domain::limits::RETRY_AFTER_MS;
-        match error {
-            SqlError::Busy => Self::Overloaded { retry_after_ms },
-            SqlError::Unavailable(_) => Self::SqlUnavailable { retry_after_ms },
-            SqlError::Failed(_) => Self::internal(error.to_string()),
-        }
     }
 }
 
@@ -175,6 +135,17 @@ impl Row {
     pub fn utf8(&mut self) -> Result<String, SqlError> {
         let bytes = self.opt_blob()?.ok_or_else(|| Self::wrong("bytes", None))?;
         String::from_utf8(bytes).map_err(|_| Self::wrong("UTF-8", None))
+    }
+
+    /// A column as it came; None after the last.
+    pub fn value(&mut self) -> Option<Value> {
+        self.0.next()
+    }
+
+    /// A case of an enum, by its number.
+    pub fn case<T>(&mut self, from: impl Fn(i64) -> Option<T>) -> Result<T, SqlError> {
+        let number = self.int()?;
+        from(number).ok_or_else(|| SqlError::Failed(format!("the number {number} stands for nothing known")))
     }
 
     /// Passes over a column.

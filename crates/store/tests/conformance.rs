@@ -1,16 +1,34 @@
 //! Proves that a store keeps the contract of `wit/`: one suite, written against the storage port,
-//! run on every back end. Here the back ends are the engines on native ports; through components
-//! and HTTP the black-box suite shows the same.
+//! run on every back end. Here the back ends are the engines on native ports: the embedded one, and
+//! the tiered one on a Redis and a PostgreSQL that the tests start for themselves (see
+//! `conformance/tiered.rs` for its modes). Through components and HTTP the black-box suite shows the
+//! same.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stdout
+)]
 
 mod conformance {
+    pub mod adopted;
     pub mod append;
     pub mod backend;
     pub mod conversations;
+    pub mod dead;
+    pub mod embedded;
+    pub mod killed;
+    pub mod lost;
     pub mod pages;
     pub mod positions;
     pub mod random;
+    pub mod settled;
+    pub mod site;
     pub mod talk;
+    pub mod tiered;
     pub mod upkeep;
 }
+
+mod servers;

@@ -33,6 +33,7 @@ pub enum KeyError {
 }
 
 /// A key that can sign, with what the token's header must say.
+#[derive(Clone)]
 pub struct SigningKey {
     pub(super) algorithm: Algorithm,
     pub(super) kid: Option<String>,

@@ -3,6 +3,7 @@
 mod connection;
 mod error;
 mod key;
+mod migrate;
 mod pull;
 mod replay;
 mod send;
@@ -27,6 +28,8 @@ pub struct Cli {
 enum Command {
     /// Run the app of the manifest in the current folder
     Up(up::Args),
+    /// Bring the PostgreSQL databases of the profile `redis` up to this version
+    Migrate(migrate::Args),
     /// Print a token for a user, and nothing else
     Token(token::Args),
     /// Send a message, and print its receipt
@@ -46,6 +49,7 @@ impl Cli {
     pub fn run(self) -> Result<(), CommandError> {
         match self.command {
             Command::Up(args) => up::run(args),
+            Command::Migrate(args) => migrate::run(args),
             Command::Token(args) => token::run(args),
             Command::Send(args) => send::run(args),
             Command::Pull(args) => pull::run(args),

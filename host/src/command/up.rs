@@ -193,18 +193,20 @@ fn start_schedules(
 ) -> Vec<tokio::task::JoinHandle<()>> {
     let mut started = Vec::new();
     for (id, component) in &app.components {
-        let Some(interval) = component.schedule else {
+        if component.schedule.is_empty() {
             continue;
-        };
-        match schedule_key(app, values) {
-            Ok(key) => {
-                let schedule = Schedule { component: id.clone(), interval, key };
-                started.push(tokio::spawn(schedule.run(Arc::clone(service))));
+        }
+        let key = match schedule_key(app, values) {
+            Ok(key) => key,
+            Err(why) => {
+                let route = schedule::ROUTE;
+                output::error_line(&format!("POST {route} of `{id}` is not called on schedule: {why}"));
+                continue;
             }
-            Err(why) => output::error_line(&format!(
-                "POST {} of `{id}` is not called on schedule: {why}",
-                schedule::ROUTE
-            )),
+        };
+        for line in &component.schedule {
+            let schedule = Schedule { component: id.clone(), line: line.clone(), key: key.clone() };
+            started.push(tokio::spawn(schedule.run(Arc::clone(service))));
         }
     }
     started

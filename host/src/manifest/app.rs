@@ -2,16 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use serde::de::DeserializeOwned;
 use toml::Value;
 
 use super::dependency::Dependency;
-use super::duration::parse_interval;
 use super::outbound;
 use super::raw;
 use super::route::{Route, RouteKind};
+use super::schedule::{self, ScheduleLine};
 use super::template::Template;
 
 /// The table under `tool` that is ours.
@@ -48,8 +47,8 @@ pub struct Component {
     pub allowed_outbound_hosts: Vec<Template>,
     pub variables: BTreeMap<String, Template>,
     pub dependencies: Vec<Dependency>,
-    /// How often the host itself calls the component.
-    pub schedule: Option<Duration>,
+    /// When the host itself calls the component.
+    pub schedule: Vec<ScheduleLine>,
 }
 
 impl App {
@@ -154,7 +153,7 @@ impl Component {
             return Err(format!("sqlite_databases `{name}`: only `{SQLITE_DEFAULT}` is supported"));
         }
         let tool: raw::ComponentTool = own_table(&raw.tool, "component")?;
-        let schedule = tool.schedule.as_deref().map(parse_interval).transpose();
+        let schedule = schedule::lines(tool.schedule);
         Ok(Self {
             source: folder.join(raw.source),
             sqlite_databases: raw.sqlite_databases.into_iter().collect(),

@@ -9,12 +9,14 @@ pub mod outbound;
 mod raw;
 mod read;
 mod route;
+mod schedule;
 mod template;
 
 pub use app::{App, Component};
 pub use dependency::{Capability, Dependency};
 pub use read::{ManifestError, load};
 pub use route::{Route, RouteKind};
+pub use schedule::ScheduleLine;
 
 #[cfg(test)]
 mod tests;

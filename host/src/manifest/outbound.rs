@@ -14,6 +14,8 @@ use super::template::Template;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Service {
     Redis,
+    /// Redis over TLS, which Spin speaks: a rule for it means the same here, and is never asked for.
+    RedisTls,
     Postgres,
 }
 
@@ -41,12 +43,13 @@ enum PortRule {
 }
 
 impl Service {
-    const ALL: [Self; 2] = [Self::Redis, Self::Postgres];
+    const ALL: [Self; 3] = [Self::Redis, Self::RedisTls, Self::Postgres];
 
     /// The scheme of its addresses.
     pub fn scheme(self) -> &'static str {
         match self {
             Self::Redis => "redis",
+            Self::RedisTls => "rediss",
             Self::Postgres => "postgres",
         }
     }
@@ -54,7 +57,7 @@ impl Service {
     /// Where it listens unless told otherwise.
     pub fn default_port(self) -> u16 {
         match self {
-            Self::Redis => 6379,
+            Self::Redis | Self::RedisTls => 6379,
             Self::Postgres => 5432,
         }
     }
@@ -197,6 +200,7 @@ mod tests {
         let host = Host::parse("h").unwrap();
         assert!(rule.allows(Service::Postgres, &host, 1));
         assert!(!rule.allows(Service::Redis, &host, 1));
+        assert!(!allows("rediss://*:*", "h", 1), "TLS alone");
     }
 
     #[test]

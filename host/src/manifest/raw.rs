@@ -111,7 +111,23 @@ pub struct Profile {
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ComponentTool {
-    pub schedule: Option<String>,
+    pub schedule: Option<Schedule>,
+}
+
+/// How often the host calls a component: for all there is to do, or for some tasks each.
+#[derive(Debug, Deserialize)]
+#[serde(untagged, expecting = "schedule must be an interval, or a list of { every = …, tasks = … }")]
+pub enum Schedule {
+    Whole(String),
+    Parts(Vec<SchedulePart>),
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SchedulePart {
+    pub every: String,
+    /// All if not given.
+    pub tasks: Option<Vec<String>>,
 }
 
 /// A dependency on a file; other kinds are refused before this is read.

@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::time::Duration;
 
+use im_domain::upkeep::Task;
+
 use super::app::Variable;
 use super::dependency::Inherit;
 use super::read::parse;
@@ -70,7 +72,7 @@ fn everything_supported_is_read() {
     assert_eq!(send.source, Path::new("/app/send.wasm"));
     assert!(send.sqlite_databases.contains("default"));
     assert_eq!(send.allowed_outbound_hosts.len(), 2);
-    assert_eq!(send.schedule, Some(Duration::from_secs(60)));
+    assert_eq!(send.schedule, [line(60, &[])]);
     let storage = &send.dependencies[0];
     assert_eq!(storage.path, Path::new("/app/embedded.wasm"));
     assert!(storage.inherit.allows(Capability::SqliteDatabases));
@@ -89,6 +91,40 @@ fn a_profile_replaces_what_it_names() {
     assert_eq!(other.dependencies[0].path, Path::new("/app/embedded.wasm"));
     let message = read(WHOLE, Some("none")).unwrap_err();
     assert!(message.contains("profile `none`"), "{message}");
+}
+
+fn line(seconds: u64, tasks: &[Task]) -> ScheduleLine {
+    ScheduleLine { interval: Duration::from_secs(seconds), tasks: tasks.to_vec() }
+}
+
+#[test]
+fn a_schedule_has_a_line_for_each_interval() {
+    let schedule = |text: &str| {
+        let tool = format!("{HEAD}[component.a]\nsource = \"a\"\n[component.a.tool.im]\n{text}\n");
+        read(&tool, None).map(|app| app.components["a"].schedule.clone())
+    };
+    assert_eq!(schedule(""), Ok(Vec::new()));
+    assert_eq!(schedule("schedule = []"), Ok(Vec::new()));
+    let text =
+        r#"schedule = [{ every = "1s", tasks = ["drain"] }, { every = "1m", tasks = ["expire", "tier"] }]"#;
+    assert_eq!(schedule(text), Ok(vec![line(1, &[Task::Drain]), line(60, &[Task::Expire, Task::Tier])]));
+    assert_eq!(schedule(r#"schedule = [{ every = "1h" }]"#), Ok(vec![line(3600, &[])]));
+    for (text, told) in [
+        (
+            r#"schedule = [{ every = "1s", tasks = ["sweep"] }]"#,
+            "no task `sweep`; there are drain, tier, expire",
+        ),
+        (r#"schedule = [{ every = "1s", tasks = ["drain", "drain"] }]"#, "`drain` is given twice"),
+        (r#"schedule = [{ every = "1s", tasks = [] }]"#, "empty"),
+        (r#"schedule = [{ every = "1", tasks = ["drain"] }]"#, "`1` is no interval"),
+        (r#"schedule = [{ tasks = ["drain"] }]"#, "must be an interval, or a list"),
+        (r#"schedule = [{ every = "1s", task = "drain" }]"#, "must be an interval, or a list"),
+        ("schedule = 60", "must be an interval, or a list"),
+    ] {
+        let message = schedule(text).unwrap_err();
+        assert!(message.contains("component") && message.contains(told), "{text}: {message}");
+        assert_eq!(message.lines().count(), 1, "{message}");
+    }
 }
 
 #[test]

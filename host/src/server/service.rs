@@ -36,21 +36,24 @@ impl Service {
 
     /// Answers a client's request.
     pub async fn answer(&self, request: Request<Incoming>) -> Response<Outgoing> {
-        self.guarded(request, async |request| prepare(request, &self.bodies).await).await
+        let record = self.log.begin(request.method(), request.uri().path());
+        self.guarded(record, request, async |request| prepare(request, &self.bodies).await).await
     }
 
-    /// Answers a request of the host itself, by the same way.
+    /// Answers a request of the host itself, by the same way. It is nobody's access, and the host tells
+    /// how it ended when there is something to tell.
     pub async fn answer_own(&self, request: Request<Body>) -> Response<Outgoing> {
-        self.guarded(request, async |request| Ok(Prepared { request, share: None })).await
+        let record = AccessLog::off().begin(request.method(), request.uri().path());
+        self.guarded(record, request, async |request| Ok(Prepared { request, share: None })).await
     }
 
     async fn guarded<B>(
         &self,
+        mut record: Record,
         request: Request<B>,
         prepare: impl AsyncFnOnce(Request<B>) -> Result<Prepared, Problem>,
     ) -> Response<Outgoing> {
         let path = request.uri().path();
-        let mut record = self.log.begin(request.method(), path);
         let Some(component) = self.router.find(path).cloned() else {
             return finish(Problem::NoRoute.response(), record, None);
         };

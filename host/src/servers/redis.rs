@@ -38,11 +38,13 @@ fn command(program: &Path, home: &Path) -> tokio::process::Command {
     command
 }
 
-/// It runs in its folder, so no path has to be quoted.
+/// It runs in its folder, so no path has to be quoted. It refuses writes when memory is short rather
+/// than dropping what it holds.
 fn config(port: u16, password: &str) -> String {
     format!(
         "bind 127.0.0.1\nport {port}\nrequirepass {password}\ndir .\npidfile {PID_FILE}\n\
-         daemonize no\nsave \"\"\nappendonly yes\nappendfsync everysec\n"
+         daemonize no\nsave \"\"\nappendonly yes\nappendfsync everysec\n\
+         maxmemory-policy noeviction\n"
     )
 }
 

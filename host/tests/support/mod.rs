@@ -37,7 +37,7 @@ impl Folder {
         let mut command = Command::new(env!("CARGO_BIN_EXE_im"));
         command.current_dir(self.0.path()).args(arguments);
         for (name, _) in std::env::vars_os() {
-            if name.to_string_lossy().starts_with("SPIN_") {
+            if ["SPIN_", "IM_"].iter().any(|ours| name.to_string_lossy().starts_with(ours)) {
                 command.env_remove(name);
             }
         }

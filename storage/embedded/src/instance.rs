@@ -1,25 +1,35 @@
 //! What one instance of the component keeps between requests: the engine with its connection.
 
 use crate::sqlite::SpinSqlite;
+use im_contract::surroundings::{now_ms, random};
 use im_domain::{Error, Result};
 use im_store::embedded::{Embedded, Environment};
 use spin_sdk::variables;
 use std::cell::RefCell;
 use std::rc::Rc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The variable that says how long messages are kept, in milliseconds; 0: for ever.
 const RETENTION_VARIABLE: &str = "retention_ms";
 
-pub type Engine = Embedded<SpinSqlite>;
+type Engine = Embedded<SpinSqlite>;
 
 thread_local! {
     static ENGINE: RefCell<Option<Rc<Engine>>> = const { RefCell::new(None) };
 }
 
+/// Runs `call` on the instance's engine.
+pub async fn with_engine<T>(call: impl AsyncFnOnce(Rc<Engine>) -> Result<T>) -> Result<T> {
+    let outcome = match engine().await {
+        Ok(engine) => call(engine).await,
+        Err(error) => Err(error),
+    };
+    forget_after(&outcome);
+    outcome
+}
+
 /// The instance's engine; opened by its first request. Several may open at once: the last wins, and
 /// the others close when their requests end.
-pub async fn engine() -> Result<Rc<Engine>> {
+async fn engine() -> Result<Rc<Engine>> {
     if let Some(engine) = ENGINE.with_borrow(Clone::clone) {
         return Ok(engine);
     }
@@ -31,7 +41,7 @@ pub async fn engine() -> Result<Rc<Engine>> {
 }
 
 /// After a call that failed for the database's sake the next one opens a new connection.
-pub fn forget_after<T>(outcome: &Result<T>) {
+fn forget_after<T>(outcome: &Result<T>) {
     if matches!(outcome, Err(Error::SqlUnavailable { .. } | Error::Internal { .. })) {
         ENGINE.set(None);
     }
@@ -44,16 +54,4 @@ async fn retention_ms() -> Result<u64> {
     text.trim().parse().map_err(|_| {
         Error::internal(format!("variable {RETENTION_VARIABLE}: must be a number of milliseconds, 0 or more"))
     })
-}
-
-fn now_ms() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
-}
-
-fn random() -> u128 {
-    let mut bytes = [0; 16];
-    // The platform's generator does not fail; were it to, the id would be refused as taken.
-    let _filled = getrandom::fill(&mut bytes);
-    u128::from_le_bytes(bytes)
 }

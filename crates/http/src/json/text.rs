@@ -4,7 +4,7 @@ use im_domain::conversation::{ConversationKind, History, Role};
 use im_domain::limits::{CLIENT_MSG_ID_CHARS_MAX, NAME_CHARS_MAX};
 use im_domain::message::{Ack, Action, Kind, QuoteStatus, Status};
 use im_domain::page::{Direction, ResetReason};
-use im_domain::upkeep::Task;
+use im_domain::upkeep::{DeadLetterAction, Task};
 use im_domain::{ClientMsgId, ConversationId, DeviceId, Error, UserId};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserialize, Deserializer, Visitor};
@@ -124,6 +124,7 @@ choices! {
     Direction "Direction",
     ResetReason "ResetReason",
     Task "Task",
+    DeadLetterAction "DeadLetterAction",
 }
 
 fn one_of(texts: impl Iterator<Item = &'static str>) -> String {

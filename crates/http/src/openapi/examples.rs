@@ -20,6 +20,7 @@ pub fn of(op: Op) -> Value {
             example(json!({ "conversationId": "team", "lastMsgId": "232792839553204224", "limit": 100 }))
         }
         Op::RunUpkeep => example(json!({ "tasks": ["expire"], "maxMs": 5_000 })),
+        Op::DeadLetters => example(json!({ "action": "show", "limit": 20 })),
         Op::StoreStatus | Op::Health | Op::Ready | Op::OpenApi => json!({}),
     }
 }

@@ -134,6 +134,7 @@ fn the_examples_can_be_sent() {
                     Op::GetConversation => reads::<GetConversationIn>(&text),
                     Op::ListConversations => reads::<ListIn>(&text),
                     Op::SyncMessages => reads::<SyncIn>(&text),
+                    Op::DeadLetters => reads::<DeadLettersIn>(&text),
                     _ => reads::<RunIn>(&text),
                 };
             assert!(good, "{}: {text}", route.path);

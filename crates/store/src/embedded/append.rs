@@ -197,7 +197,7 @@ impl<P: Sqlite> Batch<'_, P> {
             let time = head.msg_id.time_ms();
             self.store.db.execute(
                 HEAD,
-                params![*cid, head.msg_id, head.seq, head.countable, clock::place(head.msg_id), time],
+                params![*cid, head.msg_id, head.seq, head.countable, head.msg_id.place(), time],
             )?;
             for (sender, count) in &head.own {
                 self.store.db.execute(OWN, params![*cid, sender.as_str(), *count])?;
@@ -211,7 +211,7 @@ impl State {
     fn read(row: &mut Row) -> Result<Self, SqlError> {
         Ok(Self {
             cid: row.int()?,
-            kind: super::messages::number(row, ConversationKind::from_number)?,
+            kind: row.case(ConversationKind::from_number)?,
             head: Head {
                 msg_id: row.msg_id()?,
                 seq: row.count()?,

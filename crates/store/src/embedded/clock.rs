@@ -9,10 +9,6 @@ use im_domain::clock::Clock;
 use im_domain::partition::partition_of;
 use im_domain::{ConversationId, MsgId, Result, Tenant};
 
-/// Bits of a place below its milliseconds, and of the partition within them.
-const LOW_BITS: u32 = 22;
-const PARTITION_BITS: u32 = 8;
-
 pub(super) fn read(row: &mut Row) -> Result<Clock, SqlError> {
     Ok(Clock { ms: row.count()?, counter: u16::try_from(row.int()?).unwrap_or(u16::MAX) })
 }
@@ -36,26 +32,4 @@ pub(super) fn next_id<P: Sqlite>(
     let id = clock.tick(store.now_ms(), partition_of(tenant, conversation));
     save(store, clock)?;
     Ok(id)
-}
-
-/// Where a conversation stands in lists whose newest id this is. Ids of one millisecond rise by
-/// partition first; places rise as the clock does.
-pub(super) fn place(id: MsgId) -> u64 {
-    let ms = id.number() >> LOW_BITS << LOW_BITS;
-    ms | u64::from(id.counter()) << PARTITION_BITS | u64::from(id.partition())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use im_domain::msg_id::ID_EPOCH_MS;
-
-    #[test]
-    fn places_rise_with_the_clock_whatever_the_partitions() {
-        let mut clock = Clock::default();
-        let partitions = [200, 3, 255, 0, 7];
-        let ids = partitions.map(|partition| clock.tick(ID_EPOCH_MS + 5, partition));
-        assert!(ids.map(place).is_sorted_by(|a, b| a < b));
-        assert!(place(MsgId::MAX) <= MsgId::MAX.number());
-    }
 }

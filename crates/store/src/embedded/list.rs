@@ -1,13 +1,11 @@
 //! Conversations as their members see them: one by one, and as a list, newest first.
 
 use super::Embedded;
-use super::messages::{SUMMARY_BYTES, number, summary};
 use crate::params;
 use crate::sql::{Row, SqlError};
 use crate::sqlite::Sqlite;
-use im_domain::conversation::{Conversation, ConversationKind, ConversationList, LastMessage};
-use im_domain::limits::LIST_CURSOR_CHARS_MAX;
-use im_domain::message::{Kind, Status};
+use im_domain::conversation::{Conversation, ConversationKind, ConversationList, LastMessage, list_cursor};
+use im_domain::message::{Kind, SUMMARY_BYTES, Status, summary_of_bytes};
 use im_domain::storage::Actor;
 use im_domain::{ConversationId, Error, MsgId, Result, UserId};
 
@@ -93,7 +91,7 @@ pub(super) fn list<P: Sqlite>(
         actor.user.as_str(),
         SUMMARY_BYTES as u64,
         store.expired_up_to(),
-        parse_cursor(cursor)?,
+        list_cursor(cursor)?,
         i64::from(limit) + 1,
     ];
     let mut rows = store.db.execute(&statement, parameters)?;
@@ -108,23 +106,12 @@ pub(super) fn list<P: Sqlite>(
     Ok(answer)
 }
 
-fn parse_cursor(cursor: &str) -> Result<MsgId> {
-    if cursor.is_empty() {
-        return Ok(MsgId::MAX);
-    }
-    Some(cursor)
-        .filter(|cursor| cursor.len() <= LIST_CURSOR_CHARS_MAX)
-        .and_then(|cursor| cursor.parse().ok())
-        .and_then(MsgId::new)
-        .ok_or_else(|| Error::invalid("cursor", "must be empty or a cursor from an earlier answer"))
-}
-
 fn read(row: &mut Row) -> Result<(MsgId, bool, Conversation)> {
     let place = row.msg_id()?;
     let is_member = row.flag()?;
     let conversation = Conversation {
         id: ConversationId::parse(row.text()?)?,
-        kind: number(row, ConversationKind::from_number)?,
+        kind: row.case(ConversationKind::from_number)?,
         member_count: row.count()?,
         head_seq: row.count()?,
         unread: row.count()?,
@@ -144,9 +131,9 @@ fn last(row: &mut Row) -> Result<Option<LastMessage>> {
         msg_id,
         seq: row.count()?,
         sender: UserId::parse(row.text()?)?,
-        kind: number(row, Kind::from_number)?,
-        status: number(row, Status::from_number)?,
-        summary: bytes(row).map(|bytes| summary(&bytes))?,
+        kind: row.case(Kind::from_number)?,
+        status: row.case(Status::from_number)?,
+        summary: bytes(row).map(|bytes| summary_of_bytes(&bytes))?,
         create_time: msg_id.time_ms(),
     }))
 }

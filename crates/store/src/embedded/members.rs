@@ -47,7 +47,7 @@ impl Group {
         let row = rows.first_mut().ok_or(Error::ConversationNotFound)?;
         Ok(Self {
             cid: row.int()?,
-            kind: super::messages::number(row, ConversationKind::from_number)?,
+            kind: row.case(ConversationKind::from_number)?,
             role: row.opt_int()?.and_then(Role::from_number),
         })
     }

@@ -29,7 +29,7 @@ use im_domain::conversation::{Conversation, ConversationList, MemberChange, NewC
 use im_domain::message::{Ack, Draft, Receipt};
 use im_domain::page::{Found, Page, PageQuery, SyncPage, SyncQuery};
 use im_domain::storage::{Actor, Storage};
-use im_domain::upkeep::{RunReport, StoreStatus, Task};
+use im_domain::upkeep::{DeadLetter, DeadLetterAction, RunReport, StoreStatus, Task};
 use im_domain::{ConversationId, DeviceId, Error, MsgId, Result, Tenant};
 
 /// How long a statement waits for another writer, in milliseconds. Past it the call answers
@@ -82,12 +82,7 @@ impl<P: Sqlite> Embedded<P> {
 
     /// Messages up to this id have expired.
     fn expired_up_to(&self) -> MsgId {
-        if self.environment.retention_ms == 0 {
-            return MsgId::NONE;
-        }
-        let oldest_kept = self.now_ms().saturating_sub(self.environment.retention_ms);
-        let first_kept = MsgId::floor_of(oldest_kept).number();
-        MsgId::new(first_kept.saturating_sub(1)).unwrap_or_default()
+        im_domain::msg_id::expired_up_to(self.now_ms(), self.environment.retention_ms)
     }
 
     fn run_statement(&self, statement: &str) -> Result<(), SqlError> {
@@ -146,6 +141,16 @@ impl<P: Sqlite> Storage for Embedded<P> {
 
     async fn run(&self, tasks: &[Task], max_ms: u64) -> Result<RunReport> {
         upkeep::run(self, tasks, max_ms)
+    }
+
+    /// Messages are in SQL at once here, or refused at once.
+    async fn dead_letters(
+        &self,
+        _tenant: &Tenant,
+        _action: DeadLetterAction,
+        _limit: u32,
+    ) -> Result<Vec<DeadLetter>> {
+        Ok(Vec::new())
     }
 
     async fn status(&self, tenant: &Tenant) -> Result<StoreStatus> {

@@ -7,8 +7,8 @@ use crate::params;
 use crate::sql::Value;
 use crate::sqlite::Sqlite;
 use im_domain::limits::PAGE_CONTENT_BYTES_MAX;
-use im_domain::message::{Kind, Message};
-use im_domain::page::{Direction, Page, PageQuery, Reset, ResetReason};
+use im_domain::message::Message;
+use im_domain::page::{Direction, Page, PageQuery, Range, Reset, ResetReason, cut};
 use im_domain::storage::Actor;
 use im_domain::{ConversationId, MsgId, Result};
 
@@ -32,7 +32,7 @@ pub(super) fn pages<P: Sqlite>(
 fn page<P: Sqlite>(store: &Embedded<P>, actor: &Actor, query: PageQuery, room: &mut usize) -> Result<Page> {
     let cursor = query.cursor;
     let range = Range::of(&query);
-    let (head, mut messages) = range.read(store, actor, &query.conversation)?;
+    let (head, mut messages) = read_range(store, actor, &query.conversation, &range)?;
     let has_more = cut(&mut messages, query.limit, room);
     let is_ahead = query.direction == Direction::Down && cursor > head.head_msg_id;
     let reset = is_ahead.then(|| ahead(store, &head)).transpose()?;
@@ -55,121 +55,77 @@ fn ahead<P: Sqlite>(store: &Embedded<P>, head: &Head) -> Result<Reset> {
     Ok(Reset { reason: ResetReason::PositionAhead, oldest })
 }
 
-/// Cuts `messages` to a page for which there is `room`, takes the room it needs, and says whether
-/// something was cut off. One message always fits.
-pub(super) fn cut(messages: &mut Vec<Message>, limit: u32, room: &mut usize) -> bool {
-    let within = |message: &&Message| match room.checked_sub(message.content.len()) {
-        Some(left) => {
-            *room = left;
-            true
-        }
-        None => false,
+/// Reads the head of the conversation and the messages of a range in one statement, which sees one
+/// state of the database.
+pub(super) fn read_range<P: Sqlite>(
+    store: &Embedded<P>,
+    actor: &Actor,
+    conversation: &ConversationId,
+    range: &Range,
+) -> Result<(Head, Vec<Message>)> {
+    let rows = store.db.execute(&statement(range), parameters(store, actor, conversation, range))?;
+    let mut rows = rows.into_iter();
+    let head = Head::take(rows.next().as_mut())?;
+    let messages = rows.map(|mut row| read(&mut row)).collect::<Result<_>>()?;
+    Ok((head, messages))
+}
+
+fn parameters<P: Sqlite>(
+    store: &Embedded<P>,
+    actor: &Actor,
+    conversation: &ConversationId,
+    range: &Range,
+) -> Vec<Value> {
+    let mut parameters = params![
+        actor.tenant.as_str(),
+        conversation.as_str(),
+        actor.user.as_str(),
+        store.expired_up_to(),
+        range.above,
+        range.below,
+        i64::from(range.limit) + 1,
+    ];
+    parameters.extend(range.kinds.iter().map(|kind| Value::from(kind.number())));
+    parameters
+}
+
+/// First the head as a row of its own, padded to the width of a message, then the messages.
+fn statement(range: &Range) -> String {
+    let order = match range.direction {
+        Direction::Up => "DESC",
+        Direction::Down => "ASC",
     };
-    let keep = messages.iter().take(limit as usize).take_while(within).count().max(1);
-    let has_more = messages.len() > keep;
-    messages.truncate(keep);
-    has_more
+    let padding = ", NULL".repeat(COLUMNS - 6);
+    format!(
+        "WITH {HEAD},
+        bounds AS MATERIALIZED (SELECT cid, max(floor, ?5) AS above, floor FROM head WHERE is_member)
+        SELECT cid, head_msg_id, head_seq, epoch, is_member, floor{padding} FROM head
+        UNION ALL
+        SELECT * FROM (
+            SELECT {columns} FROM ({found}) f
+            JOIN message x ON x.cid = (SELECT cid FROM bounds) AND x.msg_id = f.msg_id {QUOTED}
+            ORDER BY f.msg_id {order})",
+        columns = columns("(SELECT floor FROM bounds)"),
+        found = found(range, order),
+    )
 }
 
-/// Which messages of a conversation are to be read, and how many.
-pub(super) struct Range {
-    /// Exclusive bounds.
-    pub above: MsgId,
-    pub below: Option<MsgId>,
-    pub direction: Direction,
-    pub kinds: Vec<Kind>,
-    /// One more than asked for is read, to know whether there are more.
-    pub limit: u32,
-}
-
-impl Range {
-    fn of(query: &PageQuery) -> Self {
-        let mut kinds = query.kinds.clone();
-        kinds.sort_unstable();
-        kinds.dedup();
-        let before = |id: MsgId| MsgId::new(id.number().saturating_sub(1)).unwrap_or_default();
-        let mut above = query.from_ms.map_or(MsgId::NONE, |from| before(MsgId::floor_of(from)));
-        let mut below = query.to_ms.map(MsgId::floor_of);
-        match query.direction {
-            Direction::Up if query.cursor.is_none() => {}
-            Direction::Up => below = Some(below.map_or(query.cursor, |id| id.min(query.cursor))),
-            Direction::Down => above = above.max(query.cursor),
-        }
-        Self { above, below, direction: query.direction, kinds, limit: query.limit }
-    }
-
-    /// Reads the head of the conversation and the messages in one statement, which sees one state
-    /// of the database.
-    pub(super) fn read<P: Sqlite>(
-        &self,
-        store: &Embedded<P>,
-        actor: &Actor,
-        conversation: &ConversationId,
-    ) -> Result<(Head, Vec<Message>)> {
-        let rows = store.db.execute(&self.statement(), self.parameters(store, actor, conversation))?;
-        let mut rows = rows.into_iter();
-        let head = Head::take(rows.next().as_mut())?;
-        let messages = rows.map(|mut row| read(&mut row)).collect::<Result<_>>()?;
-        Ok((head, messages))
-    }
-
-    fn parameters<P: Sqlite>(
-        &self,
-        store: &Embedded<P>,
-        actor: &Actor,
-        conversation: &ConversationId,
-    ) -> Vec<Value> {
-        let mut parameters = params![
-            actor.tenant.as_str(),
-            conversation.as_str(),
-            actor.user.as_str(),
-            store.expired_up_to(),
-            self.above,
-            self.below.unwrap_or(MsgId::MAX),
-            i64::from(self.limit) + 1,
-        ];
-        parameters.extend(self.kinds.iter().map(|kind| Value::from(kind.number())));
-        parameters
-    }
-
-    /// First the head as a row of its own, padded to the width of a message, then the messages.
-    fn statement(&self) -> String {
-        let order = match self.direction {
-            Direction::Up => "DESC",
-            Direction::Down => "ASC",
-        };
-        let padding = ", NULL".repeat(COLUMNS - 6);
+/// The ids of the page. Of several types each is read by its own range of the index, so that a
+/// rare type costs no scan.
+fn found(range: &Range, order: &str) -> String {
+    let one = |filter: &str| {
         format!(
-            "WITH {HEAD},
-            bounds AS MATERIALIZED (SELECT cid, max(floor, ?5) AS above, floor FROM head WHERE is_member)
-            SELECT cid, head_msg_id, head_seq, epoch, is_member, floor{padding} FROM head
-            UNION ALL
-            SELECT * FROM (
-                SELECT {columns} FROM ({found}) f
-                JOIN message x ON x.cid = (SELECT cid FROM bounds) AND x.msg_id = f.msg_id {QUOTED}
-                ORDER BY f.msg_id {order})",
-            columns = columns("(SELECT floor FROM bounds)"),
-            found = self.found(order),
+            "SELECT msg_id FROM message WHERE cid = (SELECT cid FROM bounds) {filter}
+            AND msg_id > (SELECT above FROM bounds) AND msg_id < ?6 ORDER BY msg_id {order} LIMIT ?7"
         )
+    };
+    if range.kinds.is_empty() {
+        return one("");
     }
-
-    /// The ids of the page. Of several types each is read by its own range of the index, so that a
-    /// rare type costs no scan.
-    fn found(&self, order: &str) -> String {
-        let one = |filter: &str| {
-            format!(
-                "SELECT msg_id FROM message WHERE cid = (SELECT cid FROM bounds) {filter}
-                AND msg_id > (SELECT above FROM bounds) AND msg_id < ?6 ORDER BY msg_id {order} LIMIT ?7"
-            )
-        };
-        if self.kinds.is_empty() {
-            return one("");
-        }
-        let each = (0..self.kinds.len())
-            .map(|index| format!("SELECT * FROM ({})", one(&format!("AND kind = ?{}", index + 8))))
-            .collect::<Vec<_>>();
-        format!("SELECT msg_id FROM ({}) ORDER BY msg_id {order} LIMIT ?7", each.join(" UNION ALL "))
-    }
+    let each = (0..range.kinds.len())
+        .map(|index| format!("SELECT * FROM ({})", one(&format!("AND kind = ?{}", index + 8))))
+        .collect::<Vec<_>>();
+    format!("SELECT msg_id FROM ({}) ORDER BY msg_id {order} LIMIT ?7", each.join(" UNION ALL "))
 }
 
 #[cfg(all(test, feature = "native"))]
@@ -177,6 +133,7 @@ mod tests {
     use super::*;
     use crate::embedded::Environment;
     use crate::native::NativeSqlite;
+    use im_domain::message::Kind;
     use std::path::Path;
 
     /// Work per page does not grow with the history: every access is a search by an index, and
@@ -187,10 +144,15 @@ mod tests {
         let store = Embedded::open(NativeSqlite::open(Path::new(":memory:")).unwrap(), environment).unwrap();
         for kinds in [vec![], vec![Kind::Image], vec![Kind::Image, Kind::Custom]] {
             for direction in [Direction::Up, Direction::Down] {
-                let range =
-                    Range { above: MsgId::NONE, below: None, direction, kinds: kinds.clone(), limit: 20 };
+                let range = Range {
+                    above: MsgId::NONE,
+                    below: MsgId::MAX,
+                    direction,
+                    kinds: kinds.clone(),
+                    limit: 20,
+                };
                 let mut plan = Vec::new();
-                let explain = format!("EXPLAIN QUERY PLAN {}", range.statement());
+                let explain = format!("EXPLAIN QUERY PLAN {}", statement(&range));
                 let parameters = vec![Value::Null; 7 + kinds.len()];
                 for mut row in store.db.execute(&explain, parameters).unwrap() {
                     (0..3).for_each(|_| row.skip());

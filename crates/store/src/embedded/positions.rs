@@ -1,12 +1,12 @@
 //! Devices follow a conversation.
 
-use super::pages::{Range, cut};
+use super::pages::read_range;
 use super::{Embedded, access};
 use crate::params;
 use crate::sqlite::Sqlite;
 use im_domain::limits::PAGE_CONTENT_BYTES_MAX;
 use im_domain::message::Message;
-use im_domain::page::{Direction, Page, Reset, ResetReason, SyncPage, SyncQuery};
+use im_domain::page::{Direction, Page, Range, Reset, ResetReason, SyncPage, SyncQuery, cut};
 use im_domain::storage::Actor;
 use im_domain::{DeviceId, Error, MsgId, Result};
 
@@ -22,12 +22,12 @@ pub(super) fn sync<P: Sqlite>(
     }
     let range = Range {
         above: place.start,
-        below: None,
+        below: MsgId::MAX,
         direction: Direction::Down,
         kinds: Vec::new(),
         limit: query.limit,
     };
-    let (head, mut messages) = range.read(store, actor, &query.conversation)?;
+    let (head, mut messages) = read_range(store, actor, &query.conversation, &range)?;
     let has_more = cut(&mut messages, query.limit, &mut { PAGE_CONTENT_BYTES_MAX });
     let cursor = messages.last().map_or(place.start, |message| message.msg_id);
     let reached = if query.auto_advance { cursor } else { query.last_msg_id.unwrap_or_default() };

@@ -1,87 +1,140 @@
-//! The back ends under test.
+//! The back ends under test: what a test may ask of one, and the embedded one.
 
+pub use crate::servers::block_on;
 use im_domain::Result;
 use im_domain::msg_id::ID_EPOCH_MS;
+use im_domain::storage::Storage;
 use im_store::embedded::{Embedded, Environment};
 use im_store::native::NativeSqlite;
 use std::cell::Cell;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use tempfile::TempDir;
 
 /// Where the clock of a test stands at first: some time in 2024.
-const START_MS: u64 = ID_EPOCH_MS + 10_000_000_000;
+pub const START_MS: u64 = ID_EPOCH_MS + 10_000_000_000;
 
-/// An embedded store in a folder of its own, with a clock that the test sets.
+/// A store of a test's own. Its clock stands still, where the test has set it, if it was made with
+/// [`Self::clocked`] or [`Self::keeping`]; else a test must not look at it.
+pub trait Backend: Sized {
+    type Store: Storage;
+
+    fn new() -> Self;
+    fn clocked() -> Self;
+    /// Messages expire after `retention_ms`.
+    fn keeping(retention_ms: u64) -> Self;
+    /// Another connection to the same store, as another instance would have.
+    fn open(&self) -> Self::Store;
+    /// Opens it in other threads, with the time of the machine.
+    fn opener(&self) -> impl Fn() -> Self::Store + Clone + Send + 'static;
+    fn now(&self) -> u64;
+    fn set_clock(&self, ms: u64);
+
+    fn advance(&self, ms: u64) {
+        self.set_clock(self.now() + ms);
+    }
+
+    /// Moves everything to the slowest place it can be in, where there are several.
+    fn evict(&self, _: &Self::Store) {}
+}
+
+/// Makes a test of each function, on every back end.
+macro_rules! on_every_back_end {
+    ($($name:ident),+ $(,)?) => {
+        mod embedded {
+            use super::super::backend::EmbeddedBackend;
+            $(#[test] fn $name() { super::$name::<EmbeddedBackend>(); })+
+        }
+        mod hot {
+            use super::super::tiered::{Hot, TieredBackend};
+            $(#[test] fn $name() { super::$name::<TieredBackend<Hot>>(); })+
+        }
+        mod drained {
+            use super::super::tiered::{Drained, TieredBackend};
+            $(#[test] fn $name() { super::$name::<TieredBackend<Drained>>(); })+
+        }
+        mod cold {
+            use super::super::tiered::{Cold, TieredBackend};
+            $(#[test] fn $name() { super::$name::<TieredBackend<Cold>>(); })+
+        }
+        mod spread {
+            use super::super::tiered::{Spread, TieredBackend};
+            $(#[test] fn $name() { super::$name::<TieredBackend<Spread>>(); })+
+        }
+    };
+}
+pub(super) use on_every_back_end;
+
+/// An embedded store in a folder of its own.
 pub struct EmbeddedBackend {
     folder: TempDir,
     clock: Rc<Cell<u64>>,
     retention_ms: u64,
 }
 
-impl EmbeddedBackend {
-    pub fn new() -> Self {
+impl Backend for EmbeddedBackend {
+    type Store = Embedded<NativeSqlite>;
+
+    fn new() -> Self {
         Self::keeping(0)
     }
 
-    /// Messages expire after `retention_ms`.
-    pub fn keeping(retention_ms: u64) -> Self {
+    fn clocked() -> Self {
+        Self::keeping(0)
+    }
+
+    fn keeping(retention_ms: u64) -> Self {
         Self { folder: TempDir::new().unwrap(), clock: Rc::new(Cell::new(START_MS)), retention_ms }
     }
 
-    /// Another connection to the same store, as another instance would have.
-    pub fn open(&self) -> Embedded<NativeSqlite> {
+    fn open(&self) -> Self::Store {
         self.try_open().unwrap()
     }
 
-    pub fn try_open(&self) -> Result<Embedded<NativeSqlite>> {
-        self.with_clock(Cell::get)
+    fn opener(&self) -> impl Fn() -> Self::Store + Clone + Send + 'static {
+        let (file, retention_ms) = (self.file(), self.retention_ms);
+        move || open(&file, retention_ms, Box::new(machine_ms)).unwrap()
     }
 
-    /// As [`Self::open`]; every look at the clock moves it on by `ms`.
-    pub fn open_leaping(&self, ms: u64) -> Embedded<NativeSqlite> {
-        self.with_clock(move |clock| clock.replace(clock.get() + ms)).unwrap()
-    }
-
-    fn with_clock(&self, look: impl Fn(&Cell<u64>) -> u64 + 'static) -> Result<Embedded<NativeSqlite>> {
-        let clock = Rc::clone(&self.clock);
-        let environment = Environment {
-            now_ms: Box::new(move || look(&clock)),
-            random: Box::new(rand::random),
-            retention_ms: self.retention_ms,
-        };
-        Embedded::open(NativeSqlite::open(&self.folder.path().join("store.db"))?, environment)
-    }
-
-    pub fn now(&self) -> u64 {
+    fn now(&self) -> u64 {
         self.clock.get()
     }
 
-    pub fn set_clock(&self, ms: u64) {
+    fn set_clock(&self, ms: u64) {
         self.clock.set(ms);
     }
+}
 
-    pub fn advance(&self, ms: u64) {
-        self.clock.set(self.clock.get() + ms);
+impl EmbeddedBackend {
+    pub fn try_open(&self) -> Result<Embedded<NativeSqlite>> {
+        let clock = Rc::clone(&self.clock);
+        open(&self.file(), self.retention_ms, Box::new(move || clock.get()))
+    }
+
+    /// As [`Backend::open`]; every look at the clock moves it on by `ms`.
+    pub fn open_leaping(&self, ms: u64) -> Embedded<NativeSqlite> {
+        let clock = Rc::clone(&self.clock);
+        let look = move || clock.replace(clock.get() + ms);
+        open(&self.file(), self.retention_ms, Box::new(look)).unwrap()
+    }
+
+    fn file(&self) -> PathBuf {
+        self.folder.path().join("store.db")
     }
 
     /// The database file, for a look from outside.
     pub fn raw(&self) -> rusqlite::Connection {
-        rusqlite::Connection::open(self.folder.path().join("store.db")).unwrap()
+        rusqlite::Connection::open(self.file()).unwrap()
     }
 }
 
-/// Polls a future to its end; on native ports nothing ever waits.
-pub fn block_on<T>(future: impl Future<Output = T>) -> T {
-    tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(future)
+fn open(file: &Path, retention_ms: u64, now_ms: Box<dyn Fn() -> u64>) -> Result<Embedded<NativeSqlite>> {
+    let environment = Environment { now_ms, random: Box::new(rand::random), retention_ms };
+    Embedded::open(NativeSqlite::open(file)?, environment)
 }
 
-/// A store on this file, with the time of the machine; for tests that need several threads.
-pub fn at(file: &std::path::Path) -> Embedded<NativeSqlite> {
-    let now_ms = || {
-        let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
-        since.as_millis() as u64
-    };
-    let environment =
-        Environment { now_ms: Box::new(now_ms), random: Box::new(rand::random), retention_ms: 0 };
-    Embedded::open(NativeSqlite::open(file).unwrap(), environment).unwrap()
+/// The time of the machine, in milliseconds since 1970.
+pub fn machine_ms() -> u64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+    since.as_millis() as u64
 }

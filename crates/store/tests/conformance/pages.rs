@@ -1,6 +1,6 @@
 //! Pages: both directions, limits, bounds, types, and messages by id.
 
-use super::backend::{EmbeddedBackend, block_on};
+use super::backend::{Backend, block_on, on_every_back_end};
 use super::talk::*;
 use im_domain::conversation::History;
 use im_domain::limits::{CONTENT_BYTES_MAX, PAGE_CONTENT_BYTES_MAX};
@@ -10,9 +10,20 @@ use im_domain::page::ResetReason;
 use im_domain::storage::Storage;
 use im_domain::{Error, MsgId};
 
-#[test]
-fn every_limit_and_direction_walks_the_same_history() {
-    let backend = EmbeddedBackend::new();
+on_every_back_end!(
+    every_limit_and_direction_walks_the_same_history,
+    an_empty_page_gives_the_cursor_back,
+    a_reader_beyond_the_newest_message_is_told_so,
+    times_bound_a_page_from_inclusive_to_exclusive,
+    types_are_filtered_across_pages,
+    a_page_of_large_messages_is_cut_short_and_says_so,
+    only_members_read_and_a_joiner_sees_what_the_setting_allows,
+    several_pages_in_one_call_each_have_their_own_answer,
+    messages_come_by_id_and_the_missing_are_named,
+);
+
+fn every_limit_and_direction_walks_the_same_history<B: Backend>() {
+    let backend = B::new();
     let store = backend.open();
     group(&store, "c", &["a"]);
     group(&store, "other", &["a"]);
@@ -28,9 +39,8 @@ fn every_limit_and_direction_walks_the_same_history() {
     }
 }
 
-#[test]
-fn an_empty_page_gives_the_cursor_back() {
-    let backend = EmbeddedBackend::new();
+fn an_empty_page_gives_the_cursor_back<B: Backend>() {
+    let backend = B::new();
     let store = backend.open();
     group(&store, "c", &["a"]);
     let empty = page(&store, "a", query("c", MsgId::NONE, 10, Up)).unwrap();
@@ -40,9 +50,8 @@ fn an_empty_page_gives_the_cursor_back() {
     assert_eq!((end.messages.len(), end.cursor, end.has_more, end.head_seq), (0, last, false, 1));
 }
 
-#[test]
-fn a_reader_beyond_the_newest_message_is_told_so() {
-    let backend = EmbeddedBackend::new();
+fn a_reader_beyond_the_newest_message_is_told_so<B: Backend>() {
+    let backend = B::new();
     let store = backend.open();
     group(&store, "c", &["a"]);
     let only = send(&store, "a", "c", 1).msg_id;
@@ -54,9 +63,8 @@ fn a_reader_beyond_the_newest_message_is_told_so() {
     }
 }
 
-#[test]
-fn times_bound_a_page_from_inclusive_to_exclusive() {
-    let backend = EmbeddedBackend::new();
+fn times_bound_a_page_from_inclusive_to_exclusive<B: Backend>() {
+    let backend = B::clocked();
     let store = backend.open();
     group(&store, "c", &["a"]);
     let start = backend.now();
@@ -81,9 +89,8 @@ fn times_bound_a_page_from_inclusive_to_exclusive() {
     }
 }
 
-#[test]
-fn types_are_filtered_across_pages() {
-    let backend = EmbeddedBackend::new();
+fn types_are_filtered_across_pages<B: Backend>() {
+    let backend = B::new();
     let store = backend.open();
     group(&store, "c", &["a"]);
     let kinds = [Kind::Text, Kind::Image, Kind::Text, Kind::Custom];
@@ -111,9 +118,8 @@ fn types_are_filtered_across_pages() {
     }
 }
 
-#[test]
-fn a_page_of_large_messages_is_cut_short_and_says_so() {
-    let backend = EmbeddedBackend::new();
+fn a_page_of_large_messages_is_cut_short_and_says_so<B: Backend>() {
+    let backend = B::new();
     let store = backend.open();
     group(&store, "c", &["a"]);
     let count = PAGE_CONTENT_BYTES_MAX / CONTENT_BYTES_MAX + 6;
@@ -135,9 +141,8 @@ fn a_page_of_large_messages_is_cut_short_and_says_so() {
     assert_eq!(pages.iter().map(|page| page.has_more).collect::<Vec<_>>(), [true, true, false, true]);
 }
 
-#[test]
-fn only_members_read_and_a_joiner_sees_what_the_setting_allows() {
-    let backend = EmbeddedBackend::new();
+fn only_members_read_and_a_joiner_sees_what_the_setting_allows<B: Backend>() {
+    let backend = B::new();
     let store = backend.open();
     for (conversation, history, seen) in [("all", History::All, 3), ("late", History::FromJoin, 1)] {
         group_with(&store, conversation, &["a"], history);
@@ -157,9 +162,8 @@ fn only_members_read_and_a_joiner_sees_what_the_setting_allows() {
     }
 }
 
-#[test]
-fn several_pages_in_one_call_each_have_their_own_answer() {
-    let backend = EmbeddedBackend::new();
+fn several_pages_in_one_call_each_have_their_own_answer<B: Backend>() {
+    let backend = B::new();
     let store = backend.open();
     group(&store, "c", &["a"]);
     send(&store, "a", "c", 1);
@@ -169,9 +173,8 @@ fn several_pages_in_one_call_each_have_their_own_answer() {
     assert_eq!(answers[1], Err(Error::ConversationNotFound));
 }
 
-#[test]
-fn messages_come_by_id_and_the_missing_are_named() {
-    let backend = EmbeddedBackend::new();
+fn messages_come_by_id_and_the_missing_are_named<B: Backend>() {
+    let backend = B::new();
     let store = backend.open();
     group(&store, "c", &["a"]);
     group(&store, "d", &["a"]);

@@ -1,13 +1,21 @@
 //! Positions: moved by confirmation, never back; resets when the device's place is not good.
 
-use super::backend::EmbeddedBackend;
+use super::backend::{Backend, on_every_back_end};
 use super::talk::*;
 use im_domain::page::{ResetReason, SyncQuery};
 use im_domain::{Error, MsgId};
 
-#[test]
-fn a_position_moves_by_confirmation_and_a_lost_answer_loses_nothing() {
-    let backend = EmbeddedBackend::new();
+on_every_back_end!(
+    a_position_moves_by_confirmation_and_a_lost_answer_loses_nothing,
+    a_lower_confirmation_only_reads_again,
+    auto_advance_moves_with_the_page,
+    a_place_beyond_the_head_or_of_another_epoch_is_told_and_moves_nothing,
+    a_device_that_missed_expired_messages_is_told_and_one_that_missed_none_is_not,
+    who_joins_again_goes_on_and_who_is_no_member_has_no_position,
+);
+
+fn a_position_moves_by_confirmation_and_a_lost_answer_loses_nothing<B: Backend>() {
+    let backend = B::new();
     let store = backend.open();
     group(&store, "c", &["a"]);
     let ids: Vec<_> = (0..5).map(|n| send(&store, "a", "c", n).msg_id).collect();
@@ -24,9 +32,8 @@ fn a_position_moves_by_confirmation_and_a_lost_answer_loses_nothing() {
     assert_eq!((other_device.page.messages[0].msg_id, other_device.position), (ids[0], MsgId::NONE));
 }
 
-#[test]
-fn a_lower_confirmation_only_reads_again() {
-    let backend = EmbeddedBackend::new();
+fn a_lower_confirmation_only_reads_again<B: Backend>() {
+    let backend = B::new();
     let store = backend.open();
     group(&store, "c", &["a"]);
     let ids: Vec<_> = (0..5).map(|n| send(&store, "a", "c", n).msg_id).collect();
@@ -38,9 +45,8 @@ fn a_lower_confirmation_only_reads_again() {
     }
 }
 
-#[test]
-fn auto_advance_moves_with_the_page() {
-    let backend = EmbeddedBackend::new();
+fn auto_advance_moves_with_the_page<B: Backend>() {
+    let backend = B::new();
     let store = backend.open();
     group(&store, "c", &["a"]);
     let ids: Vec<_> = (0..3).map(|n| send(&store, "a", "c", n).msg_id).collect();
@@ -51,9 +57,8 @@ fn auto_advance_moves_with_the_page() {
     assert_eq!((end.page.messages.len(), end.position, end.page.cursor), (0, ids[2], ids[2]));
 }
 
-#[test]
-fn a_place_beyond_the_head_or_of_another_epoch_is_told_and_moves_nothing() {
-    let backend = EmbeddedBackend::new();
+fn a_place_beyond_the_head_or_of_another_epoch_is_told_and_moves_nothing<B: Backend>() {
+    let backend = B::new();
     let store = backend.open();
     group(&store, "c", &["a"]);
     let first = send(&store, "a", "c", 1);
@@ -71,10 +76,9 @@ fn a_place_beyond_the_head_or_of_another_epoch_is_told_and_moves_nothing() {
     assert_eq!(sync(&store, "a", "phone", query).unwrap().page.reset, None);
 }
 
-#[test]
-fn a_device_that_missed_expired_messages_is_told_and_one_that_missed_none_is_not() {
+fn a_device_that_missed_expired_messages_is_told_and_one_that_missed_none_is_not<B: Backend>() {
     for purged in [false, true] {
-        let backend = EmbeddedBackend::keeping(1_000);
+        let backend = B::keeping(1_000);
         let store = backend.open();
         group(&store, "c", &["a"]);
         let first = send(&store, "a", "c", 1).msg_id;
@@ -98,26 +102,8 @@ fn a_device_that_missed_expired_messages_is_told_and_one_that_missed_none_is_not
     }
 }
 
-#[test]
-fn what_expires_while_a_device_asks_is_told() {
-    let backend = EmbeddedBackend::keeping(1_000);
-    let store = backend.open();
-    group(&store, "c", &["a"]);
-    let start = backend.now();
-    let first = send(&store, "a", "c", 1).msg_id;
-    send(&store, "a", "c", 2);
-    backend.set_clock(start + 2_000);
-    let third = send(&store, "a", "c", 3).msg_id;
-    // Everything is there at the first look at the clock, and only the third at the next one.
-    backend.set_clock(start + 500);
-    let answer = sync(&backend.open_leaping(2_000), "a", "phone", sync_query("c", Some(first))).unwrap();
-    assert_eq!(answer.page.messages.iter().map(|m| m.msg_id).collect::<Vec<_>>(), [third]);
-    assert_eq!(answer.page.reset.map(|reset| reset.reason), Some(ResetReason::Expired));
-}
-
-#[test]
-fn who_joins_again_goes_on_and_who_is_no_member_has_no_position() {
-    let backend = EmbeddedBackend::new();
+fn who_joins_again_goes_on_and_who_is_no_member_has_no_position<B: Backend>() {
+    let backend = B::new();
     let store = backend.open();
     group(&store, "c", &["a", "b"]);
     let first = send(&store, "a", "c", 1).msg_id;

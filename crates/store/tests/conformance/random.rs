@@ -1,15 +1,16 @@
 //! Random operations against a pure model: whatever order they come in, the store and the model
-//! give the same answers. proptest prints the failing seed and its shrunken case.
+//! give the same answers. A failure prints the seed and the shrunken case.
 
-use super::backend::{EmbeddedBackend, block_on};
+use super::backend::{Backend, EmbeddedBackend, block_on};
 use super::talk::*;
+use super::tiered::{Cold, Drained, Hot, Spread, TieredBackend};
 use im_domain::conversation::MemberChange;
 use im_domain::page::{Direction, SyncQuery};
 use im_domain::storage::Storage;
+use im_domain::upkeep::Task;
 use im_domain::{Error, MsgId};
-use im_store::embedded::Embedded;
-use im_store::native::NativeSqlite;
 use proptest::prelude::*;
+use proptest::test_runner::{RngAlgorithm, TestError, TestRng, TestRunner};
 use std::collections::{BTreeMap, BTreeSet};
 
 const USERS: [&str; 3] = ["a", "b", "c"];
@@ -47,6 +48,9 @@ enum Op {
         ms: i64,
     },
     Reopen,
+    Drain,
+    /// Everything is to be found only in the slowest place there is.
+    Evict,
 }
 
 fn op() -> impl Strategy<Value = Op> {
@@ -63,6 +67,8 @@ fn op() -> impl Strategy<Value = Op> {
             .prop_map(|(user, conversation, confirm)| Op::Sync { user, conversation, confirm }),
         1 => (-10_000_i64..10_000).prop_map(|ms| Op::Clock { ms }),
         1 => Just(Op::Reopen),
+        1 => Just(Op::Drain),
+        1 => Just(Op::Evict),
     ]
 }
 
@@ -75,24 +81,24 @@ struct Talk {
 }
 
 /// The store under test beside the model of what it should hold.
-struct Both {
-    backend: EmbeddedBackend,
-    store: Embedded<NativeSqlite>,
+struct Both<B: Backend> {
+    store: B::Store,
+    backend: B,
     model: Vec<Talk>,
 }
 
 type Verdict = Result<(), TestCaseError>;
 
-impl Both {
+impl<B: Backend> Both<B> {
     fn new() -> Self {
-        let backend = EmbeddedBackend::new();
+        let backend = B::clocked();
         let store = backend.open();
         let talk = |conversation| {
             group(&store, conversation, &["owner"]);
             Talk::default()
         };
         let model = CONVERSATIONS.map(talk).into();
-        Self { backend, store, model }
+        Self { store, backend, model }
     }
 
     fn run(&mut self, op: Op) -> Verdict {
@@ -112,6 +118,8 @@ impl Both {
             Op::Sync { user, conversation, confirm } => self.sync(user, conversation, confirm)?,
             Op::Clock { ms } => self.backend.set_clock(self.backend.now().saturating_add_signed(ms)),
             Op::Reopen => self.store = self.backend.open(),
+            Op::Drain => drop(block_on(self.store.run(&[Task::Drain], 10_000)).unwrap()),
+            Op::Evict => self.backend.evict(&self.store),
         }
         Ok(())
     }
@@ -185,13 +193,56 @@ impl Both {
     }
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
-    #[test]
-    fn store_and_model_agree(ops in prop::collection::vec(op(), 1..120)) {
-        let mut both = Both::new();
-        for op in ops {
-            both.run(op)?;
-        }
+/// Runs `cases` random sequences; `IM_SEED` gives the seed, and the one in use is printed.
+fn store_and_model_agree<B: Backend>(cases: u32) {
+    let seed = std::env::var("IM_SEED").map_or_else(|_| rand::random(), |text| text.parse().unwrap());
+    println!("repeat with IM_SEED={seed}");
+    let config = ProptestConfig {
+        cases,
+        max_shrink_iters: 4 * cases,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    };
+    let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &wide(seed));
+    let mut runner = TestRunner::new_with_rng(config, rng);
+    let verdict = runner.run(&prop::collection::vec(op(), 1..120), |ops| {
+        let mut both = Both::<B>::new();
+        ops.into_iter().try_for_each(|op| both.run(op))
+    });
+    if let Err(TestError::Fail(reason, ops)) = &verdict {
+        panic!("IM_SEED={seed}: {reason}\n{ops:#?}");
     }
+    verdict.unwrap();
+}
+
+/// A seed as long as the generator wants it.
+fn wide(seed: u64) -> [u8; 32] {
+    let mut bytes = [0; 32];
+    bytes[..8].copy_from_slice(&seed.to_le_bytes());
+    bytes
+}
+
+#[test]
+fn embedded() {
+    store_and_model_agree::<EmbeddedBackend>(64);
+}
+
+#[test]
+fn hot() {
+    store_and_model_agree::<TieredBackend<Hot>>(12);
+}
+
+#[test]
+fn drained() {
+    store_and_model_agree::<TieredBackend<Drained>>(6);
+}
+
+#[test]
+fn cold() {
+    store_and_model_agree::<TieredBackend<Cold>>(6);
+}
+
+#[test]
+fn spread() {
+    store_and_model_agree::<TieredBackend<Spread>>(6);
 }

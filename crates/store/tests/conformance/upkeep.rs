@@ -1,16 +1,23 @@
 //! Upkeep: expired means hidden at once, purged later; status; schema.
 
-use super::backend::{EmbeddedBackend, block_on};
+use super::backend::{Backend, block_on, on_every_back_end};
 use super::talk::*;
 use im_domain::message::{Ack, QuoteStatus};
 use im_domain::page::Direction::{Down, Up};
 use im_domain::storage::Storage;
 use im_domain::upkeep::Task;
-use im_domain::{Error, MsgId, Tenant};
+use im_domain::{MsgId, Tenant};
 
-#[test]
-fn the_expired_is_hidden_on_every_path_before_it_is_purged() {
-    let backend = EmbeddedBackend::keeping(1_000);
+on_every_back_end!(
+    the_expired_is_hidden_on_every_path_before_it_is_purged,
+    what_has_expired_is_not_unread,
+    a_purge_goes_on_over_many_rows_and_conversations,
+    without_retention_nothing_expires,
+    a_status_counts_the_tenants_own_messages,
+);
+
+fn the_expired_is_hidden_on_every_path_before_it_is_purged<B: Backend>() {
+    let backend = B::keeping(1_000);
     let store = backend.open();
     group(&store, "c", &["a"]);
     let old = send(&store, "a", "c", 1).msg_id;
@@ -27,16 +34,16 @@ fn the_expired_is_hidden_on_every_path_before_it_is_purged() {
         assert_eq!((quote.status, quote.preview, quote.sender), (QuoteStatus::Expired, None, None));
         assert_eq!(block_on(store.get(&actor("a"), &id("c"), &[old])).unwrap().missing, [old]);
         assert_eq!(sync(&store, "a", "d", sync_query("c", None)).unwrap().page.messages, messages);
-        assert_eq!(block_on(store.run(&[Task::Expire], 1_000)).unwrap().expired, u64::from(!purged));
+        let report = block_on(store.run(&[Task::Drain, Task::Expire], 1_000)).unwrap();
+        assert_eq!(report.expired, u64::from(!purged));
     }
     backend.advance(5_000);
     assert_eq!(block_on(store.conversation(&actor("a"), &id("c"))).unwrap().last, None);
     assert_eq!(send(&store, "a", "c", 9).seq, 3);
 }
 
-#[test]
-fn what_has_expired_is_not_unread() {
-    let backend = EmbeddedBackend::keeping(1_000);
+fn what_has_expired_is_not_unread<B: Backend>() {
+    let backend = B::keeping(1_000);
     let store = backend.open();
     group(&store, "c", &["a", "b"]);
     let unread = || block_on(store.conversation(&actor("b"), &id("c"))).unwrap().unread;
@@ -49,15 +56,14 @@ fn what_has_expired_is_not_unread() {
     backend.advance(600);
     for purged in [false, true] {
         assert_eq!(unread(), 1, "purged: {purged}");
-        block_on(store.run(&[Task::Expire], 1_000)).unwrap();
+        block_on(store.run(&[Task::Drain, Task::Expire], 1_000)).unwrap();
     }
     backend.advance(600);
     assert_eq!(unread(), 0);
 }
 
-#[test]
-fn a_purge_goes_on_over_many_rows_and_conversations() {
-    let backend = EmbeddedBackend::keeping(1_000);
+fn a_purge_goes_on_over_many_rows_and_conversations<B: Backend>() {
+    let backend = B::keeping(1_000);
     let store = backend.open();
     for conversation in 0..20 {
         let name = format!("c{conversation}");
@@ -76,23 +82,8 @@ fn a_purge_goes_on_over_many_rows_and_conversations() {
     assert_eq!(page(&store, "a", query("c7", MsgId::NONE, 10, Up)).unwrap().messages.len(), 1);
 }
 
-#[test]
-fn a_purge_ends_when_its_time_is_over_and_the_next_one_goes_on() {
-    let backend = EmbeddedBackend::keeping(1_000);
-    let store = backend.open_leaping(1);
-    for conversation in 0..20 {
-        group(&store, &format!("c{conversation}"), &["a"]);
-        send(&store, "a", &format!("c{conversation}"), 1);
-    }
-    backend.advance(2_000);
-    let first = block_on(store.run(&[Task::Expire], 5)).unwrap().expired;
-    assert!((1..=5).contains(&first), "{first}");
-    assert_eq!(block_on(store.run(&[Task::Expire], 10_000)).unwrap().expired, 20 - first);
-}
-
-#[test]
-fn without_retention_nothing_expires() {
-    let backend = EmbeddedBackend::new();
+fn without_retention_nothing_expires<B: Backend>() {
+    let backend = B::clocked();
     let store = backend.open();
     group(&store, "c", &["a"]);
     send(&store, "a", "c", 1);
@@ -101,22 +92,13 @@ fn without_retention_nothing_expires() {
     assert_eq!(walk(&store, "a", "c", 10, Up).len(), 1);
 }
 
-#[test]
-fn a_status_counts_the_tenants_own_messages() {
-    let backend = EmbeddedBackend::new();
+fn a_status_counts_the_tenants_own_messages<B: Backend>() {
+    let backend = B::new();
     let store = backend.open();
     group(&store, "c", &["a"]);
     send(&store, "a", "c", 1);
+    block_on(store.run(&[Task::Drain], 10_000)).unwrap();
     let count = |tenant| block_on(store.status(&Tenant::parse(tenant).unwrap())).unwrap().tiers.sql;
     assert_eq!((count("acme"), count("globex")), (1, 0));
     block_on(store.ready()).unwrap();
-}
-
-#[test]
-fn a_schema_of_a_newer_version_is_refused() {
-    let backend = EmbeddedBackend::new();
-    drop(backend.open());
-    backend.raw().execute_batch("PRAGMA user_version = 999").unwrap();
-    let refusal = backend.try_open().err();
-    assert!(matches!(&refusal, Some(Error::Internal { reason }) if reason.contains("999")), "{refusal:?}");
 }

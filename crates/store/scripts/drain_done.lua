@@ -1,0 +1,69 @@
+-- Lets go of entries that SQL has, and trims what is hot down to what may be trimmed.
+--
+-- KEYS  1 lease, 2 log, 3 clock; for each conversation: head, members, messages, own, positions; then the
+--       markers of repeated messages
+-- ARGV  1 run, 2 holder, 3 messages kept hot, 4 life of an idle conversation (s), 5 life of a
+--       marker (s), 6 entries, 7 conversations; for each entry: id, tenant of a message ("" of other
+--       entries); for each conversation: stamp up to which SQL has its messages ("0-0": nothing new),
+--       stamp of its last entry that SQL has; for each repeated message: conversation (1..), its
+--       stamp, its marker's value
+-- Gives {"verify"} or {"ok", entries left in the log}.
+local PER_CONVERSATION, FIXED = 5, 7
+local clock = clock_of(KEYS[3], ARGV[1])
+if not clock then return {'verify'} end
+local keep, life, entries, conversations = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[6]), tonumber(ARGV[7])
+local gone = {}
+for i = 1, entries do
+    local a = FIXED + (i - 1) * 2
+    -- Another drainer may have let go of it.
+    if redis.call('XDEL', KEYS[2], ARGV[a + 1]) == 1 and ARGV[a + 2] ~= '' then
+        gone[ARGV[a + 2]] = (gone[ARGV[a + 2]] or 0) + 1
+    end
+end
+for tenant, count in pairs(gone) do count_waiting(KEYS[3], tenant, -count) end
+
+-- What was trimmed from outside has to be known before anything is taken out here.
+local hot = {}
+for c = 1, conversations do
+    local k = 3 + (c - 1) * PER_CONVERSATION
+    local head = redis.call('HMGET', KEYS[k + 1], 'base', 'hot', 'front', 'last')
+    if head[1] == clock.base then hot[c] = hot_from(head[2], head[3], head[4], KEYS[k + 3]) end
+end
+
+local markers = 3 + conversations * PER_CONVERSATION
+for i = 1, #KEYS - markers do
+    local a = FIXED + (entries + conversations) * 2 + (i - 1) * 3
+    redis.call('XDEL', KEYS[3 + (tonumber(ARGV[a + 1]) - 1) * PER_CONVERSATION + 3], ARGV[a + 2])
+    redis.call('SET', KEYS[markers + i], ARGV[a + 3], 'EX', ARGV[5])
+end
+
+-- Gives whether something was trimmed. What is not in SQL yet stays, however many they are.
+local function trim(messages, kept)
+    local length = redis.call('XLEN', messages)
+    if length <= keep then return false end
+    local waiting = #redis.call('XRANGE', messages, '(' .. kept, '+', 'COUNT', length)
+    return redis.call('XTRIM', messages, 'MAXLEN', math.max(keep, waiting)) > 0
+end
+
+for c = 1, conversations do
+    local k = 3 + (c - 1) * PER_CONVERSATION
+    local a = FIXED + (entries + c - 1) * 2
+    local head = redis.call('HMGET', KEYS[k + 1], 'base', 'kept', 'logged')
+    if head[1] == clock.base then
+        local kept = later(head[2], ARGV[a + 1])
+        local trimmed = trim(KEYS[k + 3], kept)
+        local first = redis.call('XRANGE', KEYS[k + 3], '-', '+', 'COUNT', 1)[1]
+        local front = first and first[1] or ''
+        redis.call('HSET', KEYS[k + 1], 'kept', kept, 'hot', trimmed and front or hot[c], 'front', front)
+        -- SQL has all of it: when it stays idle it may go. The head goes first: without it the rest is
+        -- never read.
+        if head[3] == ARGV[a + 2] then
+            redis.call('EXPIRE', KEYS[k + 1], life)
+            for key = k + 2, k + PER_CONVERSATION do redis.call('EXPIRE', KEYS[key], life + 60) end
+        end
+    end
+end
+
+local left = redis.call('XLEN', KEYS[2])
+if left == 0 and redis.call('GET', KEYS[1]) == ARGV[2] then redis.call('DEL', KEYS[1]) end
+return {'ok', left}

@@ -1,0 +1,18 @@
+-- Reads messages of a hot conversation by id.
+--
+-- KEYS  1 clock, 2 head, 3 members, 4 messages
+-- ARGV  1 run, 2 user, then the stamps
+-- Gives what page.lua gives; messages that are not in the stream are left out.
+local clock = clock_of(KEYS[1], ARGV[1])
+if not clock then return {'verify'} end
+local head = redis.call('HMGET', KEYS[2], 'base', 'cid', 'history', 'seq', 'last', 'hot', 'front')
+if head[1] ~= clock.base then return {'cold', head[1] and 1 or 0} end
+local member = redis.call('HGET', KEYS[3], ARGV[2])
+if not member then return {'stranger'} end
+local out = {'ok', clock.epoch, head[2], head[3], head[4], head[5],
+    hot_from(head[6], head[7], head[5], KEYS[4]), member, ''}
+for i = 3, #ARGV do
+    local entry = redis.call('XRANGE', KEYS[4], ARGV[i], ARGV[i])[1]
+    if entry then take(out, KEYS[4], entry) end
+end
+return out

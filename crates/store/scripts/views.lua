@@ -1,0 +1,26 @@
+-- Reads conversations as a user sees them.
+--
+-- KEYS  for each conversation: clock, head, members, own, messages
+-- ARGV  1 run, 2 user, 3 stamp up to which messages have expired
+-- Gives {"verify"}; or {"ok", then for each conversation 19 values}: state (0 not hot, 1 hot, 2 hot
+--       under another base), epoch, cid, kind, history, members, seq, count, last, hot, create time,
+--       update time, last sender, last kind, last summary, member ("" none), own, count of the
+--       oldest hot message that has not expired (0 none), its stamp ("" none).
+local FIELDS = { 'cid', 'kind', 'history', 'members', 'seq', 'count', 'last', 'hot', 'create_time', 'update_time',
+    'last_sender', 'last_kind', 'last_summary' }
+local out = {'ok'}
+for k = 1, #KEYS, 5 do
+    local clock = clock_of(KEYS[k], ARGV[1])
+    if not clock then return {'verify'} end
+    local base = redis.call('HGET', KEYS[k + 1], 'base')
+    local head = redis.call('HMGET', KEYS[k + 1], unpack(FIELDS))
+    out[#out + 1] = base == clock.base and 1 or (base and 2 or 0)
+    out[#out + 1] = clock.epoch
+    for field = 1, #FIELDS do out[#out + 1] = head[field] or '' end
+    out[#out + 1] = redis.call('HGET', KEYS[k + 2], ARGV[2]) or ''
+    out[#out + 1] = redis.call('HGET', KEYS[k + 3], ARGV[2]) or '0'
+    local oldest = ARGV[3] ~= '0-0' and redis.call('XRANGE', KEYS[k + 4], '(' .. ARGV[3], '+', 'COUNT', 1)[1]
+    out[#out + 1] = oldest and string.match(oldest[2][2], '^%d+\n%d+\n(%d+)') or 0
+    out[#out + 1] = oldest and oldest[1] or ''
+end
+return out

@@ -1,0 +1,141 @@
+//! What an operator sets for the tiered store: variables as text, checked. Errors name the variable
+//! and never show its value: it may hold a password.
+
+mod server_url;
+
+use super::limits::BACKLOG_ENTRIES_MAX;
+use super::{HotDurability, Pause, Settings};
+use im_domain::{Error, Result};
+use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
+
+pub use server_url::ServerUrl;
+
+/// Servers in one list: as many as the 256 partitions can be dealt out to with four for each.
+pub const SERVERS_MAX: usize = 64;
+/// Longest life of an idempotency marker, in seconds: a year. Markers are memory of Redis.
+pub const DEDUP_SECONDS_MAX: u64 = 365 * 24 * 60 * 60;
+
+const REDIS_SCHEMES: &[&str] = &["redis", "rediss"];
+const POSTGRES_SCHEMES: &[&str] = &["postgres", "postgresql"];
+
+/// The variables as given; each is named as its field.
+#[derive(Default)]
+pub struct Given {
+    /// URLs of Redis servers, separated by commas.
+    pub redis_url: String,
+    /// URLs of PostgreSQL databases, separated by commas.
+    pub postgres_url: String,
+    /// `everysec` or `always`.
+    pub hot_durability: String,
+    /// A number of log entries.
+    pub backlog_max: String,
+    pub dedup_seconds: String,
+    /// 0: for ever.
+    pub retention_ms: String,
+}
+
+/// The variables, checked.
+#[derive(Debug)]
+pub struct Config {
+    pub redis: Vec<ServerUrl>,
+    pub postgres: Vec<ServerUrl>,
+    pub hot_durability: HotDurability,
+    pub backlog_max: u64,
+    pub marker_life_s: u64,
+    pub retention_ms: u64,
+}
+
+impl Config {
+    pub fn parse(given: &Given) -> Result<Self> {
+        Ok(Self {
+            redis: servers("redis_url", "redis", &given.redis_url, REDIS_SCHEMES)?,
+            postgres: databases("postgres_url", &given.postgres_url)?,
+            hot_durability: durability(&given.hot_durability)?,
+            backlog_max: number("backlog_max", &given.backlog_max, 1..=BACKLOG_ENTRIES_MAX)?,
+            marker_life_s: number("dedup_seconds", &given.dedup_seconds, 1..=DEDUP_SECONDS_MAX)?,
+            retention_ms: number("retention_ms", &given.retention_ms, 0..=u64::MAX)?,
+        })
+    }
+
+    /// What the engine takes, with the clock and the chance of its surroundings.
+    pub fn settings(
+        &self,
+        now_ms: Box<dyn Fn() -> u64>,
+        random: Box<dyn Fn() -> u128>,
+        pause: Box<dyn Fn(u64) -> Pause>,
+    ) -> Settings {
+        Settings {
+            now_ms,
+            random,
+            pause,
+            servers: self.servers(),
+            retention_ms: self.retention_ms,
+            hot_durability: self.hot_durability,
+            backlog_max: self.backlog_max,
+            marker_life_s: self.marker_life_s,
+        }
+    }
+}
+
+impl Config {
+    /// Tells this list of servers from others, without naming any: the hash of their URLs in order.
+    fn servers(&self) -> String {
+        let urls = [&self.redis, &self.postgres]
+            .map(|list| list.iter().map(ServerUrl::as_str).collect::<Vec<_>>().join(","));
+        format!("{:016x}", xxhash_rust::xxh64::xxh64(urls.join(" ").as_bytes(), 0))
+    }
+}
+
+/// A list of PostgreSQL databases; `variable` is what errors call it.
+pub fn databases(variable: &str, text: &str) -> Result<Vec<ServerUrl>> {
+    servers(variable, "postgres", text, POSTGRES_SCHEMES)
+}
+
+fn servers(variable: &str, kind: &str, text: &str, schemes: &[&str]) -> Result<Vec<ServerUrl>> {
+    if text.trim().is_empty() {
+        return Err(wrong(variable, "is not set: it takes one URL or several, separated by commas"));
+    }
+    let parts: Vec<&str> = text.split(',').map(str::trim).collect();
+    if parts.len() > SERVERS_MAX {
+        return Err(wrong(variable, &format!("has more than {SERVERS_MAX} URLs")));
+    }
+    let url = |(index, part): (usize, &&str)| {
+        let number = index.saturating_add(1);
+        ServerUrl::parse(format!("{kind} {number}"), part, schemes)
+            .map_err(|problem| wrong(variable, &format!("URL {number} of {}: {problem}", parts.len())))
+    };
+    let urls = parts.iter().enumerate().map(url).collect::<Result<Vec<_>>>()?;
+    let mut seen = BTreeSet::new();
+    match urls.iter().all(|url| seen.insert(url.as_str())) {
+        true => Ok(urls),
+        // Two places of one server would be taken for two servers.
+        false => Err(wrong(variable, "names a server twice")),
+    }
+}
+
+fn durability(text: &str) -> Result<HotDurability> {
+    match text.trim() {
+        "everysec" => Ok(HotDurability::Everysec),
+        "always" => Ok(HotDurability::Always),
+        _ => Err(wrong("hot_durability", "must be `everysec` or `always`")),
+    }
+}
+
+fn number(variable: &str, text: &str, range: RangeInclusive<u64>) -> Result<u64> {
+    let number = text.trim().parse().ok().filter(|number| range.contains(number));
+    number.ok_or_else(|| {
+        let bounds = match *range.end() {
+            u64::MAX => format!("{} or more", range.start()),
+            end => format!("{} to {end}", range.start()),
+        };
+        wrong(variable, &format!("must be a whole number, {bounds}"))
+    })
+}
+
+fn wrong(variable: &str, problem: &str) -> Error {
+    Error::internal(format!("{variable} {problem}"))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,263 @@
+//! The drain: a partition's log goes to SQL, in its order and in batches.
+//!
+//! A lease keeps instances out of each other's way; what keeps them right is the gate in every statement
+//! ([`super::apply`]). Entries leave the log once SQL has them. Killed anywhere, a drain is repeated
+//! safely: entries that SQL has are passed over.
+
+use super::apply::{Applied, Repeated, apply};
+use super::entry::{Body, Class, Entry};
+use super::keys::{self, Place};
+use super::{Tiered, create, home, limits, script, stamp, unknown_word};
+use crate::arguments;
+use crate::postgres::Postgres;
+use crate::redis::{Argument, Redis};
+use crate::sql::SqlError;
+use im_domain::{Error, MsgId, Result, Tenant};
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// What one batch did.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Batch {
+    /// Messages that SQL has now.
+    pub messages: u64,
+    pub dead: u64,
+    /// Somebody else drains the partition.
+    pub is_held: bool,
+    /// Entries left in the log.
+    pub left: u64,
+}
+
+/// Drains one batch of a partition. `holder` names the drainer.
+pub(super) async fn batch<R: Redis, P: Postgres>(
+    store: &Tiered<R, P>,
+    partition: u8,
+    holder: &str,
+) -> Result<Batch> {
+    let keys = [keys::lease(partition), keys::log(partition), keys::clock(partition)];
+    let arguments = arguments![holder, limits::LEASE_MS, limits::DRAIN_ENTRIES_MAX, limits::DRAIN_BYTES_MAX];
+    let (word, mut reply) = store.ask(partition, &script::DRAIN_READ, &keys, arguments).await?;
+    match word.as_str() {
+        "ok" => {}
+        "held" => return Ok(Batch { is_held: true, ..Batch::default() }),
+        word => return Err(unknown_word("drain_read", word)),
+    }
+    let database = home::position(&mut reply)?;
+    let mut work = Work { store, partition, database, holder, entries: Vec::new(), done: Done::default() };
+    while reply.left() > 0 {
+        let id = reply.text()?;
+        match Entry::parse(&id, &reply.bytes()?) {
+            Some(entry) => work.entries.push(entry),
+            None => work.done.dead.push((id, "not an entry of the log".to_owned())),
+        }
+    }
+    if work.entries.is_empty() && work.done.dead.is_empty() {
+        return Ok(Batch::default());
+    }
+    // What was stored before a failure leaves the log in any case.
+    let stored = work.store_all().await;
+    let left = work.finish().await?;
+    let raced = stored?;
+    Ok(Batch { messages: work.done.messages, dead: work.done.dead.len() as u64, is_held: raced, left })
+}
+
+struct Work<'a, R, P> {
+    store: &'a Tiered<R, P>,
+    partition: u8,
+    database: usize,
+    holder: &'a str,
+    entries: Vec<Entry>,
+    done: Done,
+}
+
+/// What has happened to entries so far.
+#[derive(Default)]
+struct Done {
+    /// How many, from the front, SQL has.
+    count: usize,
+    messages: u64,
+    repeated: Vec<Repeated>,
+    /// Ids of entries that can never be stored, with the error.
+    dead: Vec<(String, String)>,
+}
+
+/// Up to where SQL has a conversation now: its last message and its last entry of the batch.
+#[derive(Clone, Copy, Default)]
+struct Kept {
+    message: MsgId,
+    entry: MsgId,
+}
+
+impl<R: Redis, P: Postgres> Work<'_, R, P> {
+    /// Stores the entries in order; true when somebody else is at it.
+    async fn store_all(&mut self) -> Result<bool> {
+        for run in runs(&self.entries) {
+            self.index(&run).await?;
+            if self.store_run(run).await? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Stores entries of one class. A statement that is refused for its data is split, down to the
+    /// entry that is to blame.
+    async fn store_run(&mut self, run: Range<usize>) -> Result<bool> {
+        let mut parts = vec![run];
+        while let Some(part) = parts.pop() {
+            let entries = self.entries.get(part.clone()).unwrap_or_default();
+            match apply(self.store, self.database, self.partition, entries).await {
+                Ok(Applied::Raced) => return Ok(true),
+                Ok(Applied::Moved) => {
+                    home::relocate(self.store, self.partition, self.database).await?;
+                    return Ok(true);
+                }
+                Ok(Applied::Done { messages, repeated }) => {
+                    self.done.messages += messages;
+                    self.done.repeated.extend(repeated);
+                    self.done.count = part.end;
+                }
+                Err(SqlError::Refused(reason)) if part.len() == 1 => {
+                    self.try_again(part, reason).await?;
+                }
+                Err(SqlError::Refused(_)) => {
+                    let middle = part.start + part.len() / 2;
+                    parts.push(middle..part.end);
+                    parts.push(part.start..middle);
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(false)
+    }
+
+    /// Tries a refused entry some more times, and gives it up then.
+    async fn try_again(&mut self, part: Range<usize>, mut reason: String) -> Result<()> {
+        let entries = self.entries.get(part.clone()).unwrap_or_default();
+        for _ in 1..limits::ROW_TRIES_MAX {
+            match apply(self.store, self.database, self.partition, entries).await {
+                Err(SqlError::Refused(again)) => reason = again,
+                Err(error) => return Err(error.into()),
+                Ok(Applied::Done { messages, repeated }) => {
+                    self.done.messages += messages;
+                    self.done.repeated.extend(repeated);
+                    self.done.count = part.end;
+                    return Ok(());
+                }
+                Ok(Applied::Raced | Applied::Moved) => return Err(super::overloaded()),
+            }
+        }
+        self.done.dead.extend(entries.iter().map(|entry| (entry.id.clone(), reason.clone())));
+        self.done.count = part.end;
+        Ok(())
+    }
+
+    /// Names conversations in their members' indexes once more: who made the conversation may have
+    /// died before, and the servers of the indexes may have lost them.
+    async fn index(&self, run: &Range<usize>) -> Result<()> {
+        for entry in self.entries.get(run.clone()).unwrap_or_default() {
+            let users: Vec<_> = match &entry.body {
+                Body::Conversation(made) => made.members.iter().map(|(user, _)| user).collect(),
+                Body::Members(change) => change.added.iter().map(|joiner| &joiner.user).collect(),
+                _ => continue,
+            };
+            let tenant = Tenant::parse(entry.place.tenant())?;
+            create::index_for(self.store, &tenant, users.into_iter(), &entry.place.name).await?;
+        }
+        Ok(())
+    }
+
+    /// Buries the dead, lets go of what SQL has, and trims what is hot; gives what is left in the log.
+    async fn finish(&self) -> Result<u64> {
+        self.bury().await?;
+        let stored = self.entries.get(..self.done.count).unwrap_or_default();
+        let mut kept: BTreeMap<&Place, Kept> = BTreeMap::new();
+        for entry in stored {
+            let up_to = kept.entry(&entry.place).or_default();
+            up_to.message = up_to.message.max(entry.msg_id().unwrap_or_default());
+            up_to.entry = entry.stamp;
+        }
+        let mut keys =
+            vec![keys::lease(self.partition), keys::log(self.partition), keys::clock(self.partition)];
+        for place in kept.keys() {
+            keys.extend([place.head(), place.members(), place.messages(), place.own(), place.positions()]);
+        }
+        let settings = &self.store.settings;
+        let mut arguments: Vec<Argument> = arguments![
+            self.holder,
+            limits::HOT_MESSAGES_MAX,
+            limits::IDLE_LIFE_S,
+            settings.marker_life_s,
+            stored.len() as u64,
+            kept.len() as u64
+        ];
+        for entry in stored {
+            let tenant = entry.msg_id().map_or("", |_| entry.place.tenant());
+            arguments.extend(arguments![entry.id.as_str(), tenant]);
+        }
+        for up_to in kept.values() {
+            arguments.extend(arguments![stamp::text(up_to.message), stamp::text(up_to.entry)]);
+        }
+        for repeated in &self.done.repeated {
+            self.describe(repeated, &kept, &mut keys, &mut arguments);
+        }
+        let (word, mut reply) = self.store.ask(self.partition, &script::DRAIN_DONE, &keys, arguments).await?;
+        match word.as_str() {
+            "ok" => Ok(reply.number()?),
+            word => Err(unknown_word("drain_done", word)),
+        }
+    }
+
+    /// Tells `drain_done.lua` of a repeated message: it goes from the stream, and its marker leads to
+    /// the first.
+    fn describe(
+        &self,
+        repeated: &Repeated,
+        kept: &BTreeMap<&Place, Kept>,
+        keys: &mut Vec<String>,
+        arguments: &mut Vec<Argument>,
+    ) {
+        let entry = self.entries.iter().find(|entry| entry.msg_id() == Some(repeated.msg_id));
+        let Some((place, message)) = entry.and_then(|entry| match &entry.body {
+            Body::Message(message) => Some((&entry.place, message)),
+            _ => None,
+        }) else {
+            return;
+        };
+        let Some(at) = kept.keys().position(|kept| *kept == place) else { return };
+        let record = &message.record;
+        keys.push(place.marker(record.sender.as_str(), &record.client_msg_id));
+        let first = stamp::text(repeated.first).replace('-', " ");
+        let mut marker = format!("{first} {} ", repeated.first_seq).into_bytes();
+        marker.extend_from_slice(&record.fingerprint);
+        arguments.extend(arguments![at as u64 + 1, stamp::text(repeated.msg_id), marker]);
+    }
+
+    async fn bury(&self) -> Result<()> {
+        if self.done.dead.is_empty() {
+            return Ok(());
+        }
+        let keys = [keys::log(self.partition), keys::dead(self.partition), keys::clock(self.partition)];
+        let arguments = self.done.dead.iter().flat_map(|(id, error)| arguments![id.as_str(), error.as_str()]);
+        let (word, _) = self.store.ask(self.partition, &script::BURY, &keys, arguments.collect()).await?;
+        if word != "ok" {
+            return Err(Error::internal(format!("the script bury answered {word}")));
+        }
+        Ok(())
+    }
+}
+
+/// Stretches of entries that one statement can store.
+fn runs(entries: &[Entry]) -> Vec<Range<usize>> {
+    let mut runs: Vec<Range<usize>> = Vec::new();
+    let mut before = None;
+    for (at, entry) in entries.iter().enumerate() {
+        let class = entry.class();
+        match runs.last_mut().filter(|_| before == Some(class) && class != Class::Single) {
+            Some(run) => run.end = at + 1,
+            None => runs.push(at..at + 1),
+        }
+        before = Some(class);
+    }
+    runs
+}

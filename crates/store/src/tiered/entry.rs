@@ -1,0 +1,277 @@
+//! Entries of a partition's log: what SQL does not have yet.
+//!
+//! A letter and the entry's stamp, then what the kind has, each part on a line of its own. The record of
+//! a message comes last and is taken as it is.
+//!
+//! - `m ms low conversation cid epoch seq countable record`: a message
+//! - `p ms low conversation cid user device stamp seq`: a device's position
+//! - `c ms low conversation kind history` and a line `user role` for each member: a conversation
+//! - `g ms low conversation cid members time` and a line `+ user floor countable`, `- user` or `= user role`
+//!   for each change: a change of members
+//! - `a ms low own-id conversation`: a pair's chat has an id of its own
+//! - `r ms low`, then a whole entry as above: that entry once more, from the dead letters
+
+use super::keys::Place;
+use super::record::Record;
+use super::stamp;
+use im_domain::{MsgId, UserId};
+
+pub(super) struct Entry {
+    /// Its id in the stream.
+    pub id: String,
+    /// Rises within a log; SQL knows up to which it has the entries.
+    pub stamp: MsgId,
+    pub place: Place,
+    pub body: Body,
+}
+
+pub(super) enum Body {
+    Message(Box<Message>),
+    Position(Position),
+    Conversation(Made),
+    Members(Change),
+    Alias(String),
+}
+
+pub(super) struct Message {
+    pub msg_id: MsgId,
+    pub cid: MsgId,
+    pub epoch: String,
+    pub seq: u64,
+    pub countable: u64,
+    pub record: Record,
+}
+
+pub(super) struct Position {
+    pub cid: MsgId,
+    pub user: String,
+    pub device: String,
+    pub msg_id: MsgId,
+    pub seq: u64,
+}
+
+pub(super) struct Made {
+    pub cid: MsgId,
+    pub kind: u64,
+    pub history: u64,
+    pub members: Vec<(UserId, u64)>,
+}
+
+/// What a change of members comes to in the end.
+#[derive(Default)]
+pub(super) struct Change {
+    pub cid: MsgId,
+    pub members: u64,
+    pub time_ms: u64,
+    pub added: Vec<Joiner>,
+    pub removed: Vec<UserId>,
+    pub roles: Vec<(UserId, u64)>,
+}
+
+pub(super) struct Joiner {
+    pub user: UserId,
+    pub role: u64,
+    pub floor: MsgId,
+    pub countable: u64,
+}
+
+impl Entry {
+    /// None when the value is not that of an entry.
+    pub fn parse(id: &str, value: &[u8]) -> Option<Self> {
+        let mut lines = Lines(value);
+        let kind = lines.text()?;
+        let stamp = stamp::join(lines.number()?, lines.number()?);
+        if kind == "r" {
+            // What is within was made under its own stamp, and is stored under this one.
+            return Self::parse(id, lines.0).map(|entry| Self { stamp, ..entry });
+        }
+        let place = Place::named(lines.text()?)?;
+        let body = match kind {
+            "m" => Body::Message(Box::new(Message {
+                msg_id: stamp,
+                cid: lines.stamp()?,
+                epoch: lines.text()?.to_owned(),
+                seq: lines.number()?,
+                countable: lines.number()?,
+                record: Record::decode(lines.0)?,
+            })),
+            "p" => Body::Position(Position {
+                cid: lines.stamp()?,
+                user: lines.text()?.to_owned(),
+                device: lines.text()?.to_owned(),
+                msg_id: lines.stamp()?,
+                seq: lines.number()?,
+            }),
+            "c" => Body::Conversation(made(&mut lines, stamp)?),
+            "g" => Body::Members(change(&mut lines)?),
+            "a" => Body::Alias(lines.text()?.to_owned()),
+            _ => return None,
+        };
+        (stamp.partition() == place.partition).then(|| Self { id: id.to_owned(), stamp, place, body })
+    }
+
+    /// What an entry is about, by the first lines of its value: its conversation, and its message.
+    pub fn subject(value: &[u8]) -> Option<(Place, Option<MsgId>)> {
+        let mut lines = Lines(value);
+        let kind = lines.text()?;
+        let stamp = stamp::join(lines.number()?, lines.number()?);
+        if kind == "r" {
+            return Self::subject(lines.0);
+        }
+        Some((Place::named(lines.text()?)?, (kind == "m").then_some(stamp)))
+    }
+
+    /// The message's id, if it is a message.
+    pub fn msg_id(&self) -> Option<MsgId> {
+        match &self.body {
+            Body::Message(message) => Some(message.msg_id),
+            _ => None,
+        }
+    }
+
+    /// Which entries one statement can store together.
+    pub fn class(&self) -> Class {
+        match self.body {
+            Body::Message(_) | Body::Position(_) => Class::Rows,
+            Body::Conversation(_) => Class::Conversations,
+            Body::Members(_) | Body::Alias(_) => Class::Single,
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Class {
+    Rows,
+    Conversations,
+    /// Each by itself.
+    Single,
+}
+
+fn made(lines: &mut Lines<'_>, cid: MsgId) -> Option<Made> {
+    let (kind, history) = (lines.number()?, lines.number()?);
+    let mut members = Vec::new();
+    while !lines.0.is_empty() {
+        let (user, role) = lines.text()?.split_once(' ')?;
+        members.push((UserId::parse(user).ok()?, role.parse().ok()?));
+    }
+    Some(Made { cid, kind, history, members })
+}
+
+fn change(lines: &mut Lines<'_>) -> Option<Change> {
+    let mut change = Change {
+        cid: lines.stamp()?,
+        members: lines.number()?,
+        time_ms: lines.number()?,
+        ..Change::default()
+    };
+    while !lines.0.is_empty() {
+        let words: Vec<&str> = lines.text()?.split(' ').collect();
+        match words[..] {
+            ["+", user, floor, countable] => change.added.push(Joiner {
+                user: UserId::parse(user).ok()?,
+                role: im_domain::conversation::Role::Member.number().unsigned_abs(),
+                floor: stamp::parse(floor)?,
+                countable: countable.parse().ok()?,
+            }),
+            ["-", user] => change.remove(UserId::parse(user).ok()?),
+            ["=", user, role] => change.set_role(UserId::parse(user).ok()?, role.parse().ok()?),
+            _ => return None,
+        }
+    }
+    Some(change)
+}
+
+impl Change {
+    /// Who was added by the same change was no member before, and is none after it.
+    fn remove(&mut self, user: UserId) {
+        let before = self.added.len();
+        self.added.retain(|joiner| joiner.user != user);
+        if self.added.len() == before {
+            self.removed.push(user);
+        }
+    }
+
+    fn set_role(&mut self, user: UserId, role: u64) {
+        match self.added.iter_mut().find(|joiner| joiner.user == user) {
+            Some(joiner) => joiner.role = role,
+            None => self.roles.push((user, role)),
+        }
+    }
+}
+
+/// Lines from the front of an entry's value.
+struct Lines<'a>(&'a [u8]);
+
+impl<'a> Lines<'a> {
+    fn text(&mut self) -> Option<&'a str> {
+        let end = self.0.iter().position(|byte| *byte == b'\n')?;
+        let (line, rest) = self.0.split_at_checked(end)?;
+        self.0 = rest.get(1..)?;
+        std::str::from_utf8(line).ok()
+    }
+
+    fn number(&mut self) -> Option<u64> {
+        self.text()?.parse().ok()
+    }
+
+    fn stamp(&mut self) -> Option<MsgId> {
+        stamp::parse(self.text()?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// An entry about the conversation `t/c`, whose partition its stamp has to carry.
+    fn parse(kind: &str, rest: &str) -> Option<Entry> {
+        let place = Place::named("t/c").unwrap();
+        let low = u64::from(place.partition) << 14;
+        Entry::parse("1-0", format!("{kind}\n5\n{low}\nt/c\n{rest}").as_bytes())
+    }
+
+    #[test]
+    fn a_change_of_members_comes_to_its_end() {
+        let lines = "7-1\n3\n99\n+ a 6-2 4\n+ b 6-2 4\n- b\n- x\n= a 2\n= y 1\n";
+        let Some(Body::Members(change)) = parse("g", lines).map(|entry| entry.body) else {
+            panic!("not a change")
+        };
+        let added: Vec<_> = change.added.iter().map(|joiner| (joiner.user.as_str(), joiner.role)).collect();
+        assert_eq!(added, [("a", 2)]);
+        assert_eq!(change.removed.iter().map(UserId::as_str).collect::<Vec<_>>(), ["x"]);
+        assert_eq!(change.roles, [(UserId::parse("y").unwrap(), 1)]);
+        assert_eq!((change.members, change.time_ms), (3, 99));
+    }
+
+    #[test]
+    fn each_kind_is_read() {
+        assert_eq!(parse("c", "2\n0\na 1\nb 3\n").unwrap().class(), Class::Conversations);
+        assert_eq!(parse("p", "7-1\nu\nd\n6-2\n4\n").unwrap().class(), Class::Rows);
+        assert_eq!(parse("a", "other\n").unwrap().class(), Class::Single);
+        assert!(parse("z", "").is_none());
+    }
+
+    #[test]
+    fn an_entry_in_the_log_of_another_partition_is_none() {
+        assert!(Entry::parse("1-0", b"a\n5\n0\nt/c\nother\n").is_none());
+    }
+
+    #[test]
+    fn an_entry_once_more_keeps_what_it_was_made_under() {
+        let place = Place::named("t/c").unwrap();
+        let low = u64::from(place.partition) << 14;
+        let value = format!("r\n9\n{low}\nc\n5\n{low}\nt/c\n2\n0\na 1\n");
+        let entry = Entry::parse("1-0", value.as_bytes()).unwrap();
+        let Body::Conversation(made) = entry.body else { panic!("not a conversation") };
+        assert_eq!((stamp::ms(entry.stamp), stamp::ms(made.cid)), (9, 5));
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_read_or_refused_and_never_a_crash(bytes: Vec<u8>, kind in "[mpcga]") {
+            let _entry = Entry::parse("1-0", &bytes);
+            let _entry = parse(&kind, &String::from_utf8_lossy(&bytes));
+        }
+    }
+}

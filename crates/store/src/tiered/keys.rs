@@ -1,0 +1,149 @@
+//! Every key of the hot store, its type and its life.
+//!
+//! | key | type | holds | life |
+//! | --- | --- | --- | --- |
+//! | `im:node` | string | which server of how many this is | for ever |
+//! | `im:adoption` | hash `run`, `token` | an adoption under way | until it is done |
+//! | `im:run` | hash | what the last run of the upkeep did | for ever |
+//! | `im:{p}:clock` | hash `run`, `also`, `epoch`, `base`, `ms`, `n`, `db`, `doubt` | the last id given; `run`: the server's run under which that was verified, with a list of servers; `also`: the same with another list in use; `db`: position of the database that has the partition; `base`: the token that hot state carries to be trusted; after a loss `doubt`: when its markers can be relied on again | for ever |
+//! | `im:{p}:log` | stream, field `v` | what SQL does not have yet, in order | entries leave when SQL has them |
+//! | `im:{p}:waiting` | hash | tenant → messages that wait in the log | field goes at 0 |
+//! | `im:{p}:lease` | string | who drains the log | [`super::limits::LEASE_MS`] |
+//! | `im:{p}:dead` | stream | entries that SQL cannot take, with the error | until replayed or dropped |
+//! | `im:{p}:h:<c>` | hash | the conversation's head | until idle and in SQL |
+//! | `im:{p}:g:<c>` | hash | user → role, join floor (ms, low), read position (ms, low), its countable and own, muted | with the head |
+//! | `im:{p}:o:<c>` | hash | user → countable messages sent since joining | with the head |
+//! | `im:{p}:m:<c>` | stream by message id, fields `v` and, of a reply, `r` | recent messages | trimmed, never above what SQL has |
+//! | `im:{p}:k:<c>` | hash | user/device → position and its `seq` | with the head |
+//! | `im:{p}:d:<c>:<sender>:<clientMsgId>` | string | idempotency marker: ms, low, `seq`, fingerprint | as configured, a day |
+//! | `im:{p}:a:<c>` | string | the conversation that is a pair's chat instead of `<c>` | for ever |
+//! | `im:{p}:u:<tenant>/<user>` | set | the user's conversations; complete if it holds `#<run>` | [`super::limits::INDEX_LIFE_S`] |
+//!
+//! `<c>` is `tenant/conversation`; no name can hold a slash. `{p}` is the partition, `0` to `255`, in
+//! braces.
+
+use im_domain::partition::{PARTITIONS, partition_of};
+use im_domain::{ConversationId, Tenant, UserId};
+
+pub const NODE: &str = "im:node";
+pub const ADOPTION: &str = "im:adoption";
+pub const LAST_RUN: &str = "im:run";
+
+/// A conversation's place in the hot store.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
+    pub partition: u8,
+    /// `tenant/conversation`.
+    pub name: String,
+}
+
+impl Place {
+    pub fn of(tenant: &Tenant, conversation: &ConversationId) -> Self {
+        let partition = partition_of(tenant, conversation);
+        Self { partition, name: format!("{tenant}/{conversation}") }
+    }
+
+    /// The place of a name as it stands in the log.
+    pub fn named(name: &str) -> Option<Self> {
+        let (tenant, conversation) = name.split_once('/')?;
+        let tenant = Tenant::parse(tenant).ok()?;
+        Some(Self::of(&tenant, &ConversationId::parse(conversation).ok()?))
+    }
+
+    pub fn tenant(&self) -> &str {
+        self.name.split_once('/').map_or("", |(tenant, _)| tenant)
+    }
+
+    pub fn conversation(&self) -> &str {
+        self.name.split_once('/').map_or("", |(_, conversation)| conversation)
+    }
+
+    fn key(&self, kind: char) -> String {
+        format!("im:{{{}}}:{kind}:{}", self.partition, self.name)
+    }
+
+    pub fn clock(&self) -> String {
+        clock(self.partition)
+    }
+
+    pub fn log(&self) -> String {
+        log(self.partition)
+    }
+
+    pub fn head(&self) -> String {
+        self.key('h')
+    }
+
+    pub fn members(&self) -> String {
+        self.key('g')
+    }
+
+    pub fn own(&self) -> String {
+        self.key('o')
+    }
+
+    pub fn messages(&self) -> String {
+        self.key('m')
+    }
+
+    pub fn positions(&self) -> String {
+        self.key('k')
+    }
+
+    pub fn alias(&self) -> String {
+        self.key('a')
+    }
+
+    pub fn marker(&self, sender: &str, client_msg_id: &str) -> String {
+        format!("{}:{sender}:{client_msg_id}", self.key('d'))
+    }
+}
+
+pub fn clock(partition: u8) -> String {
+    of_partition(partition, "clock")
+}
+
+pub fn log(partition: u8) -> String {
+    of_partition(partition, "log")
+}
+
+pub fn lease(partition: u8) -> String {
+    of_partition(partition, "lease")
+}
+
+pub fn waiting(partition: u8) -> String {
+    of_partition(partition, "waiting")
+}
+
+pub fn dead(partition: u8) -> String {
+    of_partition(partition, "dead")
+}
+
+fn of_partition(partition: u8, what: &str) -> String {
+    format!("im:{{{partition}}}:{what}")
+}
+
+/// The partition whose server keeps a user's index: users are spread as conversations are.
+pub fn partition_of_user(tenant: &Tenant, user: &UserId) -> u8 {
+    let hash = xxhash_rust::xxh64::xxh64(format!("{tenant}/{user}").as_bytes(), 0);
+    u8::try_from(hash % PARTITIONS as u64).unwrap_or(0)
+}
+
+pub fn index(tenant: &Tenant, user: &UserId) -> String {
+    of_partition(partition_of_user(tenant, user), &format!("u:{tenant}/{user}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_comes_back_from_its_name() {
+        let place = Place::of(&Tenant::parse("t").unwrap(), &ConversationId::parse("c:1").unwrap());
+        assert_eq!(Place::named(&place.name), Some(place.clone()));
+        assert_eq!((place.tenant(), place.conversation()), ("t", "c:1"));
+        assert_eq!(place.head(), format!("im:{{{}}}:h:t/c:1", place.partition));
+        assert_eq!(Place::named("t"), None);
+        assert_eq!(Place::named("t/a/b"), None);
+    }
+}

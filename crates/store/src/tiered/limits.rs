@@ -1,0 +1,57 @@
+//! Limits and defaults of this engine, each with its unit and its reason.
+
+/// Most entries of a partition's log before writes are refused, and the default: SQL is too far
+/// behind. An entry is a message, a conversation made, a change of members or of a position.
+pub const BACKLOG_ENTRIES_MAX: u64 = 100_000;
+/// Life of an idempotency marker unless configured, in seconds: a day. After it SQL's unique key
+/// decides.
+pub const MARKER_LIFE_S_DEFAULT: u64 = 86_400;
+/// What `seq` jumps by in the first append of a conversation in a new epoch, so that none is given
+/// twice: more than the messages that can have been lost, which the backlog bounds.
+pub const EPOCH_SEQ_GAP: u64 = 2 * BACKLOG_ENTRIES_MAX;
+/// What a clock jumps by when a new epoch begins, in milliseconds: above the ids of the lost
+/// messages, should every clock that was asked be a little behind the lost one.
+pub const EPOCH_CLOCK_GAP_MS: u64 = 2_000;
+/// How long after a loss of hot state a message without a marker is looked for in SQL before it is
+/// stored, in milliseconds: clients whose answers were lost have tried again by then. Later retries
+/// are found by the drain.
+pub const DOUBT_MS: u64 = 600_000;
+/// Messages of a conversation kept hot once SQL has them: a few pages.
+pub const HOT_MESSAGES_MAX: u64 = 300;
+/// How long an idle conversation stays hot once SQL has all of its partition, in seconds.
+pub const IDLE_LIFE_S: u64 = 3_600;
+/// How long an index of a user's conversations is kept after its last use, in seconds: longer than
+/// any entry waits for SQL.
+pub const INDEX_LIFE_S: u64 = 7 * 86_400;
+/// Entries of one drain batch, which is one SQL statement.
+pub const DRAIN_ENTRIES_MAX: u64 = 1_000;
+/// Bytes of one drain batch, after which it is cut.
+pub const DRAIN_BYTES_MAX: u64 = 4 * 1024 * 1024;
+/// Life of a lease on a partition's log, in milliseconds, renewed with every batch: how long a
+/// partition waits after the death of who drained it.
+pub const LEASE_MS: u64 = 5_000;
+/// How often a row that SQL refuses is tried before it goes to the dead letters.
+pub const ROW_TRIES_MAX: u32 = 3;
+/// Partitions drained at once by one run: as many statements are under way.
+pub const DRAIN_PARTITIONS_MAX: usize = 4;
+/// How long `persisted` waits for SQL, in milliseconds: within a client's patience and the host's
+/// request deadline.
+pub const PERSIST_WAIT_MS_MAX: u64 = 5_000;
+/// Pause between two looks at whether somebody else has persisted a message, in milliseconds.
+pub const PERSIST_POLL_MS: u64 = 20;
+/// How often a call is tried again after it has removed what stood in its way (a clock to adopt, a
+/// conversation to make hot, a message SQL knows): each try removes one.
+pub const ATTEMPTS_MAX: usize = 6;
+/// Longest time from the moment that a database lets go of a partition until another has it, in
+/// milliseconds: after it the move is called off by whoever has to store something. The largest
+/// partition is compared in that time, and the log takes what comes meanwhile.
+pub const MOVE_MS_MAX: u64 = 300_000;
+/// Rows of one step of a move.
+pub const MOVE_ROWS_MAX: u64 = 1_000;
+/// Bytes of messages of one step of a move, after which it is cut.
+pub const MOVE_BYTES_MAX: u64 = 4 * 1024 * 1024;
+/// How long the old rows of partitions that have moved are kept after the last reader was told, in
+/// milliseconds: longer than any request reads on.
+pub const MOVED_ROWS_LIFE_MS: u64 = 10_000;
+/// Pairs whose chat has an id of its own that an instance remembers.
+pub const ALIASES_REMEMBERED_MAX: usize = 10_000;

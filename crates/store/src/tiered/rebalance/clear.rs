@@ -1,0 +1,54 @@
+//! Deleting what a partition has left behind, in bounded steps.
+
+use super::super::home;
+use super::super::limits::MOVE_ROWS_MAX;
+use crate::params;
+use crate::postgres::Postgres;
+use im_domain::Result;
+
+const MEMBERS: &str = "
+    DELETE FROM member WHERE ctid = ANY (ARRAY(SELECT m.ctid FROM conversation c JOIN member m ON m.cid = c.cid
+        WHERE (c.cid >> 14) & 255 = $1::bigint LIMIT $2::bigint)) RETURNING 1";
+const POSITIONS: &str = "
+    DELETE FROM position WHERE ctid = ANY (ARRAY(SELECT p.ctid FROM conversation c JOIN position p ON p.cid = c.cid
+        WHERE (c.cid >> 14) & 255 = $1::bigint LIMIT $2::bigint)) RETURNING 1";
+const ALIASES: &str = "
+    DELETE FROM alias WHERE ctid = ANY (ARRAY(SELECT ctid FROM alias WHERE partition = $1::bigint
+        LIMIT $2::bigint)) RETURNING 1";
+/// A message is found by its key: rows of several tables stand behind it.
+const MESSAGES: &str = "
+    DELETE FROM message m USING (SELECT x.cid, x.msg_id FROM conversation c CROSS JOIN LATERAL (
+            SELECT cid, msg_id FROM message WHERE cid = c.cid LIMIT $2::bigint) x
+        WHERE (c.cid >> 14) & 255 = $1::bigint LIMIT $2::bigint) d
+    WHERE m.cid = d.cid AND m.msg_id = d.msg_id RETURNING 1";
+/// The last ones: the others are found by them.
+const CONVERSATIONS: &str = "
+    DELETE FROM conversation WHERE ctid = ANY (ARRAY(SELECT ctid FROM conversation
+        WHERE (cid >> 14) & 255 = $1::bigint LIMIT $2::bigint)) RETURNING 1";
+
+/// Deletes the rows of every partition that the database does not have: every one has a home elsewhere.
+pub(super) async fn clear<P: Postgres>(db: &P) -> Result<()> {
+    const LEFT: &str = "SELECT partition FROM partition_state WHERE home <> 1";
+    const STATE: &str = "DELETE FROM partition_state WHERE partition = $1::bigint AND home <> 1";
+    for mut row in db.query(LEFT, Vec::new()).await? {
+        let partition = home::partition(&mut row)?;
+        for statement in [MEMBERS, POSITIONS, ALIASES, MESSAGES, CONVERSATIONS] {
+            repeat(db, partition, statement).await?;
+        }
+        db.query(STATE, params![u64::from(partition)]).await?;
+    }
+    Ok(())
+}
+
+/// Deletes what changes and is copied anew: members, positions and aliases.
+pub(super) async fn clear_changing<P: Postgres>(db: &P, partition: u8) -> Result<()> {
+    for statement in [MEMBERS, POSITIONS, ALIASES] {
+        repeat(db, partition, statement).await?;
+    }
+    Ok(())
+}
+
+async fn repeat<P: Postgres>(db: &P, partition: u8, statement: &str) -> Result<()> {
+    while !db.query(statement, params![u64::from(partition), MOVE_ROWS_MAX]).await?.is_empty() {}
+    Ok(())
+}

@@ -1,0 +1,127 @@
+//! Copying rows of a partition from one database to another, as they are: a batch travels as JSON, which
+//! holds every column of every type without loss.
+
+use super::super::limits::{MOVE_BYTES_MAX, MOVE_ROWS_MAX};
+use crate::params;
+use crate::postgres::Postgres;
+use im_domain::{MsgId, Result};
+
+/// A kind of rows. `rows` selects those of partition $1 after the key ($2, $3), up to conversation $5, in
+/// the order of the key and up to $4 of them; `keys` names the two parts of the key.
+pub(super) struct Table {
+    rows: &'static str,
+    keys: &'static str,
+    /// The second part of a key before all others.
+    start: &'static str,
+    insert: &'static str,
+}
+
+pub(super) const CONVERSATIONS: Table = Table {
+    rows: "
+        SELECT * FROM conversation WHERE (cid >> 14) & 255 = $1::bigint AND cid > $2::bigint
+            AND $3::text IS NOT NULL AND cid <= $5::bigint ORDER BY cid LIMIT $4::bigint",
+    keys: "x.cid, ''::text",
+    start: "",
+    insert: "
+        INSERT INTO conversation SELECT * FROM json_populate_recordset(NULL::conversation, $1::text::json)
+        ON CONFLICT (cid) DO UPDATE SET kind = excluded.kind, history = excluded.history,
+            member_count = excluded.member_count, head_msg_id = excluded.head_msg_id,
+            head_seq = excluded.head_seq, head_countable = excluded.head_countable,
+            head_epoch = excluded.head_epoch, stored = excluded.stored, update_time = excluded.update_time",
+};
+
+pub(super) const MESSAGES: Table = Table {
+    rows: "
+        SELECT * FROM (
+            SELECT m.*, sum(length(m.content)) OVER (ORDER BY m.cid, m.msg_id) - length(m.content) AS before
+            FROM (SELECT m.* FROM (SELECT cid FROM conversation WHERE (cid >> 14) & 255 = $1::bigint
+                    AND cid BETWEEN $2::bigint AND $5::bigint ORDER BY cid) c
+                CROSS JOIN LATERAL (SELECT * FROM message WHERE cid = c.cid
+                    AND msg_id > CASE WHEN c.cid = $2::bigint THEN $3::text::bigint ELSE 0 END
+                    ORDER BY msg_id LIMIT $4::bigint) m
+                ORDER BY c.cid, m.msg_id LIMIT $4::bigint) m) sized
+        WHERE before < {bytes} ORDER BY cid, msg_id",
+    keys: "x.cid, x.msg_id::text",
+    start: "0",
+    insert: "
+        INSERT INTO message SELECT * FROM json_populate_recordset(NULL::message, $1::text::json)
+        ON CONFLICT DO NOTHING",
+};
+
+pub(super) const MEMBERS: Table = Table {
+    rows: "
+        SELECT m.* FROM (SELECT cid FROM conversation WHERE (cid >> 14) & 255 = $1::bigint
+                AND cid BETWEEN $2::bigint AND $5::bigint ORDER BY cid) c
+        CROSS JOIN LATERAL (SELECT * FROM member WHERE cid = c.cid
+            AND user_id > CASE WHEN c.cid = $2::bigint THEN $3::text ELSE '' END COLLATE \"C\"
+            ORDER BY user_id LIMIT $4::bigint) m
+        ORDER BY c.cid, m.user_id LIMIT $4::bigint",
+    keys: "x.cid, x.user_id",
+    start: "",
+    insert: "
+        INSERT INTO member SELECT * FROM json_populate_recordset(NULL::member, $1::text::json)
+        ON CONFLICT DO NOTHING",
+};
+
+/// No name holds a space, so one parts user and device.
+pub(super) const POSITIONS: Table = Table {
+    rows: "
+        SELECT m.* FROM (SELECT cid FROM conversation WHERE (cid >> 14) & 255 = $1::bigint
+                AND cid BETWEEN $2::bigint AND $5::bigint ORDER BY cid) c
+        CROSS JOIN LATERAL (SELECT * FROM position WHERE cid = c.cid AND (c.cid > $2::bigint
+                OR (user_id, device) > (split_part($3::text, ' ', 1), split_part($3::text, ' ', 2)))
+            ORDER BY user_id, device LIMIT $4::bigint) m
+        ORDER BY c.cid, m.user_id, m.device LIMIT $4::bigint",
+    keys: "x.cid, x.user_id || ' ' || x.device",
+    start: "",
+    insert: "
+        INSERT INTO position SELECT * FROM json_populate_recordset(NULL::position, $1::text::json)
+        ON CONFLICT DO NOTHING",
+};
+
+pub(super) const ALIASES: Table = Table {
+    rows: "
+        SELECT * FROM alias WHERE partition = $1::bigint
+            AND (tenant, name) > (split_part($3::text, ' ', 1), split_part($3::text, ' ', 2))
+            AND $2::bigint <= $5::bigint ORDER BY tenant, name LIMIT $4::bigint",
+    keys: "0::bigint, x.tenant || ' ' || x.name",
+    start: "",
+    insert: "
+        INSERT INTO alias SELECT * FROM json_populate_recordset(NULL::alias, $1::text::json)
+        ON CONFLICT DO NOTHING",
+};
+
+/// From where to where rows are copied.
+pub(super) struct Way<'a, P> {
+    pub partition: u8,
+    pub from: &'a P,
+    pub to: &'a P,
+}
+
+/// Copies all rows of a kind.
+pub(super) async fn copy_all<P: Postgres>(way: &Way<'_, P>, table: &Table) -> Result<()> {
+    copy(way, table, (MsgId::NONE, table.start.to_owned()), MsgId::MAX).await
+}
+
+/// Copies the rows of a kind that come after a key, up to a conversation.
+pub(super) async fn copy<P: Postgres>(
+    way: &Way<'_, P>,
+    table: &Table,
+    mut after: (MsgId, String),
+    last: MsgId,
+) -> Result<()> {
+    let (first, second) = table.keys.split_once(", ").unwrap_or_default();
+    let statement = format!(
+        "SELECT json_agg(x)::text, (array_agg({first}))[count(*)::int], (array_agg({second}))[count(*)::int]
+        FROM ({}) x HAVING count(*) > 0",
+        table.rows.replace("{bytes}", &MOVE_BYTES_MAX.to_string())
+    );
+    loop {
+        let parameters = params![u64::from(way.partition), after.0, after.1.as_str(), MOVE_ROWS_MAX, last];
+        let mut rows = way.from.query(&statement, parameters).await?;
+        let Some(row) = rows.first_mut() else { return Ok(()) };
+        let batch = row.text()?;
+        after = (row.msg_id()?, row.text()?);
+        way.to.query(table.insert, params![batch]).await?;
+    }
+}

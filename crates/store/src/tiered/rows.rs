@@ -1,0 +1,170 @@
+//! Messages out of SQL, as their reader sees them.
+
+use crate::params;
+use crate::postgres::Postgres;
+use crate::sql::{Row, SqlError, Value};
+use im_domain::ext::Ext;
+use im_domain::message::{
+    Action, ControlRef, Kind, Message, Quote, QuoteStatus, SUMMARY_BYTES, Status, summary_of_bytes,
+};
+use im_domain::page::{Direction, Range};
+use im_domain::{MsgId, Result, UserId};
+use std::collections::HashMap;
+
+/// Rows that readers see: repeated ones are left out.
+pub(super) const SHOWN: &str = "coalesce(copy_of, 0) = 0";
+
+/// The columns of a message `x` and of the message it quotes, `q`, with the content left out where the
+/// status says so. [`read`] takes them.
+fn columns() -> String {
+    format!(
+        "x.msg_id, x.seq, x.sender, x.kind, CASE WHEN x.status = 0 THEN x.content ELSE ''::bytea END,
+        x.client_msg_id, x.status, x.edit_time, CASE WHEN x.status = 0 THEN x.ext END, x.control_msg_id,
+        x.control_action, x.reply_to, q.sender, q.status,
+        CASE WHEN q.status = 0 THEN substring(q.content FROM 1 FOR {SUMMARY_BYTES}) END"
+    )
+}
+
+/// Joins the quoted message `q` of `x`; one up to `floor` is not shown.
+fn quoted(floor: &str) -> String {
+    format!(
+        "LEFT JOIN LATERAL (SELECT sender, status, content FROM message
+            WHERE cid = x.cid AND msg_id = x.reply_to AND msg_id > {floor} AND {SHOWN} LIMIT 1) q ON true"
+    )
+}
+
+fn read(row: &mut Row) -> Result<Message> {
+    let msg_id = row.msg_id()?;
+    Ok(Message {
+        msg_id,
+        seq: row.count()?,
+        sender: UserId::parse(row.text()?)?,
+        kind: row.case(Kind::from_number)?,
+        content: row.utf8()?,
+        client_msg_id: row.text()?,
+        create_time: msg_id.time_ms(),
+        status: row.case(Status::from_number)?,
+        edit_time: row.opt_int()?.and_then(|time| u64::try_from(time).ok()),
+        ext: row.opt_text()?.map(Ext::stored),
+        control: control(row)?,
+        reply_to: quote(row)?,
+    })
+}
+
+fn control(row: &mut Row) -> Result<Option<ControlRef>, SqlError> {
+    let msg_id = row.opt_msg_id()?;
+    let action = row.opt_int()?.and_then(Action::from_number);
+    Ok(msg_id.zip(action).map(|(msg_id, action)| ControlRef { msg_id, action }))
+}
+
+fn quote(row: &mut Row) -> Result<Option<Quote>> {
+    let Some(msg_id) = row.opt_msg_id()? else {
+        (0..3).for_each(|_| row.skip());
+        return Ok(None);
+    };
+    Ok(Some(quote_of(row, msg_id)?))
+}
+
+/// The columns `sender, status, preview` of a quoted message; without a sender it is gone, or this
+/// reader may not see it.
+fn quote_of(row: &mut Row, msg_id: MsgId) -> Result<Quote> {
+    let sender = row.opt_text()?.map(UserId::parse).transpose()?;
+    let status = row.opt_int()?.and_then(QuoteStatus::from_number).unwrap_or(QuoteStatus::Expired);
+    let preview = row.opt_blob()?.map(|start| summary_of_bytes(&start));
+    Ok(Quote { msg_id, sender, preview, status })
+}
+
+/// The messages of a range that lie below the hot ones; `floor`: up to it nothing is shown.
+pub(super) async fn range<P: Postgres>(
+    db: &P,
+    cid: MsgId,
+    range: &Range,
+    floor: MsgId,
+) -> Result<Vec<Message>> {
+    let order = match range.direction {
+        Direction::Up => "DESC",
+        Direction::Down => "ASC",
+    };
+    let statement = format!(
+        "SELECT {} FROM ({}) x {} ORDER BY x.msg_id {order}",
+        columns(),
+        found(range, order),
+        quoted("$5::bigint")
+    );
+    let limit = u64::from(range.limit) + 1;
+    let mut parameters = params![cid, range.above.max(floor), range.below, limit, floor];
+    if !range.kinds.is_empty() {
+        parameters.push(Value::Integers(range.kinds.iter().map(|kind| Some(kind.number())).collect()));
+    }
+    let rows = db.query(&statement, parameters).await?;
+    rows.into_iter().map(|mut row| read(&mut row)).collect()
+}
+
+/// Of several types each is read by its own range of the index, so that a rare type costs no scan.
+fn found(range: &Range, order: &str) -> String {
+    let one = |filter: &str| {
+        format!(
+            "SELECT * FROM message WHERE cid = $1::bigint AND msg_id > $2::bigint AND msg_id < $3::bigint
+            AND {SHOWN} {filter} ORDER BY msg_id {order} LIMIT $4::bigint"
+        )
+    };
+    if range.kinds.is_empty() {
+        return one("");
+    }
+    format!(
+        "SELECT m.* FROM unnest($6::bigint[]) AS k(kind) CROSS JOIN LATERAL ({}) m
+        ORDER BY m.msg_id {order} LIMIT $4::bigint",
+        one("AND kind = k.kind")
+    )
+}
+
+/// Messages by id, as far as they are in SQL and above `floor`.
+pub(super) async fn by_id<P: Postgres>(
+    db: &P,
+    cid: MsgId,
+    ids: &[MsgId],
+    floor: MsgId,
+) -> Result<Vec<Message>> {
+    let statement = format!(
+        "SELECT {} FROM message x {} WHERE x.cid = $1::bigint AND x.msg_id = ANY ($2::bigint[])
+        AND x.msg_id > $3::bigint AND {SHOWN}",
+        columns(),
+        quoted("$3::bigint")
+    );
+    let rows = db.query(&statement, vec![cid.into(), list(ids), floor.into()]).await?;
+    rows.into_iter().map(|mut row| read(&mut row)).collect()
+}
+
+/// Quotes of messages that are in SQL and above `floor`; a missing one is gone.
+pub(super) async fn quotes<P: Postgres>(
+    db: &P,
+    cid: MsgId,
+    ids: &[MsgId],
+    floor: MsgId,
+) -> Result<HashMap<MsgId, Quote>> {
+    let statement = format!(
+        "SELECT msg_id, sender, status,
+            CASE WHEN status = 0 THEN substring(content FROM 1 FOR {SUMMARY_BYTES}) END
+        FROM message WHERE cid = $1::bigint AND msg_id = ANY ($2::bigint[]) AND msg_id > $3::bigint
+        AND {SHOWN}"
+    );
+    let rows = db.query(&statement, vec![cid.into(), list(ids), floor.into()]).await?;
+    let quote = |mut row: Row| {
+        let msg_id = row.msg_id()?;
+        Ok((msg_id, quote_of(&mut row, msg_id)?))
+    };
+    rows.into_iter().map(quote).collect()
+}
+
+/// `seq` of the newest message up to `id`, expired or not; none when there is none.
+pub(super) async fn seq_at<P: Postgres>(db: &P, cid: MsgId, id: MsgId) -> Result<Option<u64>> {
+    const STATEMENT: &str = "
+        SELECT seq FROM message WHERE cid = $1::bigint AND msg_id <= $2::bigint ORDER BY msg_id DESC LIMIT 1";
+    let mut rows = db.query(STATEMENT, params![cid, id]).await?;
+    Ok(rows.first_mut().map(Row::count).transpose()?)
+}
+
+/// Ids as an array.
+pub(super) fn list(ids: &[MsgId]) -> Value {
+    Value::Integers(ids.iter().map(|id| Some(id.to_sql())).collect())
+}

@@ -1,0 +1,86 @@
+//! Scripts: called by their hash, and sent whole only when the server does not know them.
+
+use crate::redis::{Argument, Redis, RedisError, Reply};
+use sha1::{Digest, Sha1};
+use std::sync::LazyLock;
+
+/// A Lua script; what it takes and gives stands at its head.
+pub struct Script {
+    text: &'static str,
+    hash: LazyLock<String>,
+    /// It changes nothing, so it can be called again when nobody knows whether it was.
+    pub only_reads: bool,
+}
+
+macro_rules! scripts {
+    ($($name:ident $file:literal $only_reads:literal),+ $(,)?) => {
+        $(pub static $name: Script = {
+            const TEXT: &str = concat!(
+                include_str!("../../scripts/prelude.lua"),
+                include_str!(concat!("../../scripts/", $file, ".lua"))
+            );
+            Script {
+                text: TEXT,
+                hash: LazyLock::new(|| hash(TEXT)),
+                only_reads: $only_reads,
+            }
+        };)+
+    };
+}
+
+// Name, file, and whether it only reads.
+scripts! {
+    ADOPT "adopt" false,
+    ALIAS "alias" false,
+    APPEND "append" false,
+    BACKLOG "backlog" false,
+    BURY "bury" false,
+    CONTENTS "contents" true,
+    CREATE "create" false,
+    DRAIN_DONE "drain_done" false,
+    DRAIN_READ "drain_read" false,
+    GET "get" true,
+    INDEX "index" false,
+    LETTERS "letters" false,
+    MEMBERS "members" false,
+    PAGE "page" true,
+    PLACE_DEVICE "place_device" false,
+    PLACES "places" true,
+    PREPARE "prepare" false,
+    RECHECK "recheck" false,
+    RELOCATE "relocate" false,
+    REPLAY "replay" false,
+    SEED "seed" false,
+    SYNC "sync" false,
+    VIEWS "views" true,
+}
+
+fn hash(text: &str) -> String {
+    Sha1::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+impl Script {
+    pub async fn run(
+        &self,
+        redis: &impl Redis,
+        keys: &[String],
+        arguments: &[Argument],
+    ) -> Result<Reply, RedisError> {
+        let with = |first: &str| {
+            let mut all = Vec::with_capacity(2 + keys.len() + arguments.len());
+            all.extend([Argument::from(first), Argument::from(keys.len() as u64)]);
+            all.extend(keys.iter().map(|key| Argument::from(key.as_str())));
+            all.extend_from_slice(arguments);
+            all
+        };
+        let lost = redis.connections_lost();
+        match redis.command("EVALSHA", with(&self.hash)).await {
+            // What the arguments say of the server holds for one connection.
+            Err(RedisError::NoScript) if redis.connections_lost() == lost => {
+                redis.command("EVAL", with(self.text)).await.map(Reply::new)
+            }
+            Err(RedisError::NoScript) => Err(RedisError::Unreachable("it was connected to anew".to_owned())),
+            reply => reply.map(Reply::new),
+        }
+    }
+}

@@ -1,0 +1,359 @@
+//! Conversations as a user sees them.
+
+use super::keys::Place;
+use super::warm::{Warmth, warm};
+use super::{Tiered, limits, read, script, stamp};
+use crate::postgres::Postgres;
+use crate::redis::{Redis, Reply};
+use crate::sql::{Row, Value};
+use crate::{arguments, params};
+use im_domain::conversation::{Conversation, ConversationKind, History, LastMessage};
+use im_domain::message::{Kind, SUMMARY_BYTES, Status, summary_of_bytes};
+use im_domain::storage::Actor;
+use im_domain::{ConversationId, Error, MsgId, Result, UserId};
+
+/// Whether the hot store has a conversation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    Cold,
+    Hot,
+    /// It has one from before a loss.
+    Untrusted,
+}
+
+/// A conversation beside one user's membership, as the hot store or SQL has it.
+pub(super) struct View {
+    pub state: State,
+    pub epoch: String,
+    facts: Option<Facts>,
+}
+
+/// What is known of a conversation that exists.
+pub(super) struct Facts {
+    cid: MsgId,
+    pub kind: ConversationKind,
+    history: History,
+    members: u64,
+    seq: u64,
+    count: u64,
+    last: MsgId,
+    hot: MsgId,
+    create_time: u64,
+    update_time: u64,
+    last_sender: String,
+    last_kind: u64,
+    last_summary: String,
+    pub member: Option<Member>,
+    /// Id and count of the oldest message that has not expired, as far as it is known.
+    oldest: Option<(MsgId, u64)>,
+}
+
+pub(super) struct Member {
+    floor: MsgId,
+    read: MsgId,
+    read_count: u64,
+    read_own: u64,
+    own: u64,
+    muted: bool,
+}
+
+impl View {
+    /// One conversation as the hot store has it; `user`: absent when no membership is of interest.
+    pub async fn of<R: Redis, P: Postgres>(
+        store: &Tiered<R, P>,
+        place: &Place,
+        user: Option<&UserId>,
+    ) -> Result<Self> {
+        let places = std::slice::from_ref(place);
+        let mut views = Self::all(store, store.node_of(place.partition), places, user).await?;
+        views.pop().ok_or_else(|| Error::internal("the script views gave no view"))
+    }
+
+    /// Several conversations of one server.
+    pub async fn all<R: Redis, P: Postgres>(
+        store: &Tiered<R, P>,
+        node: usize,
+        places: &[Place],
+        user: Option<&UserId>,
+    ) -> Result<Vec<Self>> {
+        let keys: Vec<String> = places
+            .iter()
+            .flat_map(|place| [place.clock(), place.head(), place.members(), place.own(), place.messages()])
+            .collect();
+        let expired = stamp::text(store.expired_up_to());
+        // No user has an empty name.
+        let arguments = arguments![user.map_or("", UserId::as_str), expired];
+        let (_, mut reply) = store.ask_node(node, &script::VIEWS, &keys, arguments).await?;
+        places.iter().map(|_| Self::take(&mut reply)).collect()
+    }
+
+    fn take(reply: &mut Reply) -> Result<Self> {
+        let state = match reply.number()? {
+            1 => State::Hot,
+            2 => State::Untrusted,
+            _ => State::Cold,
+        };
+        let epoch = reply.text()?;
+        if state == State::Hot {
+            return Ok(Self { state, epoch, facts: Some(Facts::take(reply)?) });
+        }
+        for _ in 0..17 {
+            reply.bytes()?;
+        }
+        Ok(Self { state, epoch, facts: None })
+    }
+
+    pub fn facts(&self) -> Option<&Facts> {
+        self.facts.as_ref()
+    }
+}
+
+impl Facts {
+    fn take(reply: &mut Reply) -> Result<Self> {
+        let cid = read::id(reply)?;
+        let kind = case(reply.number()?, ConversationKind::from_number)?;
+        let history = case(reply.number()?, History::from_number)?;
+        let (members, seq, count) = (reply.number()?, reply.number()?, reply.number()?);
+        let (last, hot) = (read::id(reply)?, read::id(reply)?);
+        let (create_time, update_time) = (reply.number()?, reply.number()?);
+        let last_sender = reply.text()?;
+        let last_kind = reply.number()?;
+        let last_summary = reply.text()?;
+        let member = reply.text()?;
+        let own = reply.number()?;
+        let member = (!member.is_empty()).then(|| Member::parse(&member, own)).transpose()?;
+        let oldest_count = reply.number()?;
+        let oldest = stamp::parse(&reply.text()?).map(|id| (id, oldest_count));
+        Ok(Self {
+            cid,
+            kind,
+            history,
+            members,
+            seq,
+            count,
+            last,
+            hot,
+            create_time,
+            update_time,
+            last_sender,
+            last_kind,
+            last_summary,
+            member,
+            oldest,
+        })
+    }
+
+    /// The last message, if this reader may see it.
+    fn last(&self, expired: MsgId) -> Result<Option<LastMessage>> {
+        let joined = self.member.as_ref().filter(|_| self.history == History::FromJoin);
+        let floor = joined.map_or(expired, |member| expired.max(member.floor));
+        if self.last <= floor {
+            return Ok(None);
+        }
+        Ok(Some(LastMessage {
+            msg_id: self.last,
+            seq: self.seq,
+            sender: UserId::parse(self.last_sender.as_str())?,
+            kind: case(self.last_kind, Kind::from_number)?,
+            summary: self.last_summary.clone(),
+            create_time: self.last.time_ms(),
+            status: Status::Normal,
+        }))
+    }
+
+    /// Countable messages of others after the read position. There are never more than those since
+    /// the oldest that has not expired.
+    fn unread(&self, expired: MsgId) -> u64 {
+        let Some(member) = &self.member else { return 0 };
+        let own = member.own.saturating_sub(member.read_own);
+        let unread = self.count.saturating_sub(member.read_count).saturating_sub(own);
+        if expired.is_none() {
+            return unread;
+        }
+        let kept = self.oldest.map_or(0, |(_, count)| (self.count + 1).saturating_sub(count));
+        unread.min(kept)
+    }
+
+    pub fn conversation(&self, id: ConversationId, epoch: &str, expired: MsgId) -> Result<Conversation> {
+        Ok(Conversation {
+            id,
+            kind: self.kind,
+            member_count: self.members,
+            last: self.last(expired)?,
+            head_seq: self.seq,
+            unread: self.unread(expired),
+            read_msg_id: self.member.as_ref().map_or(MsgId::NONE, |member| member.read),
+            create_time: self.create_time,
+            update_time: self.update_time,
+            epoch: epoch.to_owned(),
+            muted: self.member.as_ref().is_some_and(|member| member.muted),
+        })
+    }
+
+    /// Looks in SQL for the oldest message that has not expired, where an older one than the oldest
+    /// hot one may be there.
+    async fn complete<R: Redis, P: Postgres>(
+        &mut self,
+        store: &Tiered<R, P>,
+        partition: u8,
+        expired: MsgId,
+    ) -> Result<()> {
+        const STATEMENT: &str = "
+            SELECT msg_id, countable FROM message WHERE cid = $1::bigint AND msg_id > $2::bigint
+            ORDER BY msg_id LIMIT 1";
+        if expired.is_none() || self.hot.number() <= expired.number() + 1 {
+            return Ok(());
+        }
+        let mut rows = store.sql(partition).await?.query(STATEMENT, params![self.cid, expired]).await?;
+        let cold = rows.first_mut().map(|row| Ok::<_, Error>((row.msg_id()?, row.count()?))).transpose()?;
+        self.oldest = [self.oldest, cold].into_iter().flatten().min();
+        Ok(())
+    }
+}
+
+impl Member {
+    /// `role floor-ms floor-low read-ms read-low read-count read-own muted`.
+    fn parse(text: &str, own: u64) -> Result<Self> {
+        let numbers: Option<Vec<u64>> = text.split(' ').map(|number| number.parse().ok()).collect();
+        match numbers.as_deref() {
+            Some(&[_, floor_ms, floor_low, read_ms, read_low, read_count, read_own, muted]) => Ok(Self {
+                floor: stamp::join(floor_ms, floor_low),
+                read: stamp::join(read_ms, read_low),
+                read_count,
+                read_own,
+                own,
+                muted: muted != 0,
+            }),
+            _ => Err(Error::internal("a member's entry in the hot store is malformed")),
+        }
+    }
+}
+
+fn case<T>(number: u64, from: impl Fn(i64) -> Option<T>) -> Result<T> {
+    let found = i64::try_from(number).ok().and_then(from);
+    found.ok_or_else(|| Error::internal(format!("the number {number} stands for nothing known")))
+}
+
+/// One conversation for one of its members.
+pub(super) async fn one<R: Redis, P: Postgres>(
+    store: &Tiered<R, P>,
+    actor: &Actor,
+    id: &ConversationId,
+) -> Result<Conversation> {
+    match find(store, actor, id).await? {
+        (conversation, true) => Ok(conversation),
+        (_, false) => Err(Error::NotMember),
+    }
+}
+
+/// As [`one`], after a change that the actor was allowed to make: also for who is no member, or no
+/// longer one, but then without anything that was said.
+pub(super) async fn after_change<R: Redis, P: Postgres>(
+    store: &Tiered<R, P>,
+    actor: &Actor,
+    id: &ConversationId,
+) -> Result<Conversation> {
+    let (mut conversation, is_member) = find(store, actor, id).await?;
+    if !is_member {
+        conversation.last = None;
+    }
+    Ok(conversation)
+}
+
+async fn find<R: Redis, P: Postgres>(
+    store: &Tiered<R, P>,
+    actor: &Actor,
+    id: &ConversationId,
+) -> Result<(Conversation, bool)> {
+    let place = Place::of(&actor.tenant, id);
+    for _ in 0..limits::ATTEMPTS_MAX {
+        let mut view = View::of(store, &place, Some(&actor.user)).await?;
+        if let Some(facts) = &mut view.facts {
+            let expired = store.expired_up_to();
+            facts.complete(store, place.partition, expired).await?;
+            return Ok((facts.conversation(id.clone(), &view.epoch, expired)?, facts.member.is_some()));
+        }
+        match warm(store, &place).await? {
+            Warmth::Hot => {}
+            Warmth::Missing { .. } | Warmth::Elsewhere(_) => return Err(Error::ConversationNotFound),
+        }
+    }
+    Err(Error::internal("a conversation was made hot again and again"))
+}
+
+/// Completes hot views for a list.
+pub(super) async fn complete<R: Redis, P: Postgres>(
+    store: &Tiered<R, P>,
+    place: &Place,
+    view: &mut View,
+) -> Result<()> {
+    match &mut view.facts {
+        Some(facts) => facts.complete(store, place.partition, store.expired_up_to()).await,
+        None => Ok(()),
+    }
+}
+
+/// Conversations of one database as SQL has them, in any order; those the user is no member of are
+/// left out.
+pub(super) async fn cold<R: Redis, P: Postgres>(
+    store: &Tiered<R, P>,
+    database: usize,
+    actor: &Actor,
+    names: Vec<String>,
+) -> Result<Vec<(ConversationId, View)>> {
+    let statement = format!(
+        "SELECT c.name, s.epoch, c.cid, c.kind, c.history, c.member_count, c.head_seq, c.head_countable,
+            c.head_msg_id, c.create_time, c.update_time, x.sender, x.kind,
+            CASE WHEN x.status = 0 THEN substring(x.content FROM 1 FOR {SUMMARY_BYTES}) END,
+            m.floor, m.read_msg_id, m.read_countable, m.read_own, m.own, m.muted, o.msg_id, o.countable
+        FROM conversation c
+        JOIN member m ON m.cid = c.cid AND m.user_id = $3::text
+        JOIN partition_state s ON s.partition = (c.cid >> 14) & 255
+        LEFT JOIN message x ON x.cid = c.cid AND x.msg_id = c.head_msg_id
+        LEFT JOIN LATERAL (SELECT msg_id, countable FROM message WHERE cid = c.cid AND msg_id > $4::bigint
+            ORDER BY msg_id LIMIT 1) o ON true
+        WHERE c.tenant = $1::text AND c.name = ANY ($2::text[])"
+    );
+    let parameters = vec![
+        actor.tenant.as_str().into(),
+        Value::Texts(names.into_iter().map(Some).collect()),
+        actor.user.as_str().into(),
+        store.expired_up_to().into(),
+    ];
+    let rows = store.database(database)?.query(&statement, parameters).await?;
+    rows.into_iter().map(|mut row| cold_view(&mut row)).collect()
+}
+
+fn cold_view(row: &mut Row) -> Result<(ConversationId, View)> {
+    let id = ConversationId::parse(row.text()?)?;
+    let epoch = row.text()?;
+    let facts = Facts {
+        cid: row.msg_id()?,
+        kind: row.case(ConversationKind::from_number)?,
+        history: row.case(History::from_number)?,
+        members: row.count()?,
+        seq: row.count()?,
+        count: row.count()?,
+        last: row.msg_id()?,
+        hot: MsgId::NONE,
+        create_time: row.count()?,
+        update_time: row.count()?,
+        last_sender: row.opt_text()?.unwrap_or_default(),
+        last_kind: row.opt_int()?.unwrap_or_default().unsigned_abs(),
+        last_summary: row.opt_blob()?.map(|start| summary_of_bytes(&start)).unwrap_or_default(),
+        member: Some(cold_member(row)?),
+        oldest: row.opt_msg_id()?.zip(row.opt_int()?.map(i64::unsigned_abs)),
+    };
+    Ok((id, View { state: State::Cold, epoch, facts: Some(facts) }))
+}
+
+fn cold_member(row: &mut Row) -> Result<Member> {
+    Ok(Member {
+        floor: row.msg_id()?,
+        read: row.msg_id()?,
+        read_count: row.count()?,
+        read_own: row.count()?,
+        own: row.count()?,
+        muted: row.flag()?,
+    })
+}

@@ -1,0 +1,54 @@
+//! What the tiered engine does when Redis has lost everything it held.
+
+use super::backend::{Backend, block_on};
+use super::talk::*;
+use super::tiered::{Drained, Hot, TieredBackend};
+use im_domain::page::{Direction, ResetReason, SyncQuery};
+use im_domain::storage::Storage;
+
+#[test]
+fn what_sql_had_is_served_and_numbers_and_ids_go_on_in_a_new_epoch() {
+    let backend = TieredBackend::<Drained>::new();
+    let store = backend.open();
+    group(&store, "c", &["a", "b"]);
+    let sent: Vec<_> = (0..3).map(|n| send(&store, "a", "c", n)).collect();
+    let ids: Vec<_> = sent.iter().map(|receipt| receipt.msg_id).collect();
+    assert_eq!(sync(&store, "b", "phone", sync_query("c", Some(ids[1]))).unwrap().position, ids[1]);
+    backend.flush_redis();
+    let walked = walk(&store, "b", "c", 2, Direction::Down);
+    assert_eq!(walked.iter().map(|m| m.msg_id).collect::<Vec<_>>(), ids);
+    assert_eq!(block_on(store.list(&actor("b"), "", 10)).unwrap().conversations.len(), 1);
+    // The marker of its first copy is lost; SQL has the message.
+    let again = send(&store, "a", "c", 1);
+    assert_eq!((again.duplicate, again.msg_id, again.seq), (true, ids[1], 2));
+    let next = send(&store, "a", "c", 3);
+    let shown = [&ids[..], &[next.msg_id]].concat();
+    let walked = walk(&store, "b", "c", 2, Direction::Down);
+    assert_eq!(walked.iter().map(|m| m.msg_id).collect::<Vec<_>>(), shown);
+    assert!(!next.duplicate && next.seq > 3 && next.msg_id > ids[2]);
+    assert_ne!(next.epoch, sent[0].epoch);
+    let query = SyncQuery { epoch: Some(sent[0].epoch.clone()), ..sync_query("c", Some(ids[2])) };
+    let reset = sync(&store, "b", "phone", query).unwrap().page.reset;
+    assert_eq!(reset.map(|reset| reset.reason), Some(ResetReason::EpochChanged));
+    let resumed = sync(&store, "b", "phone", sync_query("c", None)).unwrap();
+    assert_eq!((resumed.position, resumed.page.messages[0].msg_id), (ids[1], ids[2]));
+}
+
+#[test]
+fn what_only_redis_had_is_gone_and_its_numbers_and_ids_are_not_given_again() {
+    let backend = TieredBackend::<Hot>::new();
+    let store = backend.open();
+    group(&store, "c", &["a"]);
+    let kept = send(&store, "a", "c", 0);
+    backend.drain(&store);
+    let lost: Vec<_> = (1..4).map(|n| send(&store, "a", "c", n)).collect();
+    backend.flush_redis();
+    assert_eq!(walk(&store, "a", "c", 10, Direction::Up).len(), 1);
+    let next = send(&store, "a", "c", 1);
+    assert!(!next.duplicate && next.epoch != kept.epoch);
+    assert!(lost.iter().all(|old| old.msg_id < next.msg_id && old.seq < next.seq), "{lost:?}, {next:?}");
+    let ahead = lost[2].msg_id;
+    let query = SyncQuery { epoch: Some(kept.epoch), ..sync_query("c", Some(ahead)) };
+    let reset = sync(&store, "a", "phone", query).unwrap().page.reset;
+    assert_eq!(reset.map(|reset| reset.reason), Some(ResetReason::EpochChanged));
+}

@@ -1,0 +1,129 @@
+//! A tiered store that drains, or drains and forgets, after each call.
+
+use super::tiered::{After, Engine};
+use im_domain::conversation::{Conversation, ConversationList, MemberChange, NewConversation};
+use im_domain::message::{Ack, Draft, Receipt};
+use im_domain::page::{Found, Page, PageQuery, SyncPage, SyncQuery};
+use im_domain::storage::{Actor, Storage};
+use im_domain::upkeep::{DeadLetter, DeadLetterAction, RunReport, StoreStatus, Task};
+use im_domain::{ConversationId, DeviceId, MsgId, Result, Tenant};
+use im_store::arguments;
+use im_store::native::NativeRedis;
+use im_store::redis::Redis;
+use std::cell::Cell;
+
+/// The keys of the hot store that only save a way to SQL.
+pub const HOT_KEYS: &str = "im:{*}:[hgomk]:*";
+pub const FORGET: &str = "for _, key in ipairs(redis.call('KEYS', ARGV[1])) do redis.call('DEL', key) end";
+/// Longest time of a drain, in milliseconds: more than any test needs.
+const DRAIN_MS: u64 = 10_000;
+
+pub struct Settled {
+    engine: Engine,
+    redis: Vec<NativeRedis>,
+    after: After,
+    calls: Cell<usize>,
+}
+
+impl Settled {
+    pub fn new(engine: Engine, redis: Vec<NativeRedis>, after: After) -> Self {
+        Self { engine, redis, after, calls: Cell::new(0) }
+    }
+
+    pub async fn drain(&self) {
+        let report = self.engine.run(&[Task::Drain], DRAIN_MS).await.unwrap();
+        assert_eq!((report.backlog, report.dead_lettered), (0, 0));
+    }
+
+    /// Drains, and leaves nothing in Redis but what is only there.
+    pub async fn evict(&self) {
+        self.drain().await;
+        self.forget().await;
+    }
+
+    async fn forget(&self) {
+        for redis in &self.redis {
+            redis.command("EVAL", arguments![FORGET, "0", HOT_KEYS]).await.unwrap();
+        }
+    }
+
+    async fn settled<T>(&self, answer: T) -> T {
+        match self.after {
+            After::Nothing => {}
+            After::Drain => self.drain().await,
+            After::DrainAmongOthers => drop(self.engine.run(&[Task::Drain], DRAIN_MS).await.unwrap()),
+            After::DrainNowAndThen if self.calls.replace(self.calls.get() + 1) % 2 == 0 => {}
+            After::DrainNowAndThen => self.drain().await,
+            After::Evict => self.evict().await,
+        }
+        answer
+    }
+
+    /// As [`Self::settled`], for upkeep, whose last run has to stay the test's own.
+    async fn forgotten<T>(&self, answer: T) -> T {
+        if self.after == After::Evict {
+            self.forget().await;
+        }
+        answer
+    }
+}
+
+impl Storage for Settled {
+    async fn append(&self, actor: &Actor, drafts: Vec<Draft>, ack: Ack) -> Result<Vec<Result<Receipt>>> {
+        self.settled(self.engine.append(actor, drafts, ack).await).await
+    }
+
+    async fn page(&self, actor: &Actor, queries: Vec<PageQuery>) -> Result<Vec<Result<Page>>> {
+        self.settled(self.engine.page(actor, queries).await).await
+    }
+
+    async fn get(&self, actor: &Actor, conversation: &ConversationId, ids: &[MsgId]) -> Result<Found> {
+        self.settled(self.engine.get(actor, conversation, ids).await).await
+    }
+
+    async fn create(&self, actor: &Actor, new: NewConversation) -> Result<Conversation> {
+        self.settled(self.engine.create(actor, new).await).await
+    }
+
+    async fn change_members(
+        &self,
+        actor: &Actor,
+        conversation: &ConversationId,
+        change: MemberChange,
+    ) -> Result<Conversation> {
+        self.settled(self.engine.change_members(actor, conversation, change).await).await
+    }
+
+    async fn conversation(&self, actor: &Actor, id: &ConversationId) -> Result<Conversation> {
+        self.settled(self.engine.conversation(actor, id).await).await
+    }
+
+    async fn list(&self, actor: &Actor, cursor: &str, limit: u32) -> Result<ConversationList> {
+        self.settled(self.engine.list(actor, cursor, limit).await).await
+    }
+
+    async fn sync(&self, actor: &Actor, device: &DeviceId, query: SyncQuery) -> Result<SyncPage> {
+        self.settled(self.engine.sync(actor, device, query).await).await
+    }
+
+    async fn run(&self, tasks: &[Task], max_ms: u64) -> Result<RunReport> {
+        self.forgotten(self.engine.run(tasks, max_ms).await).await
+    }
+
+    async fn dead_letters(
+        &self,
+        tenant: &Tenant,
+        action: DeadLetterAction,
+        limit: u32,
+    ) -> Result<Vec<DeadLetter>> {
+        self.engine.dead_letters(tenant, action, limit).await
+    }
+
+    async fn status(&self, tenant: &Tenant) -> Result<StoreStatus> {
+        self.forgotten(self.engine.status(tenant).await).await
+    }
+
+    async fn ready(&self) -> Result<()> {
+        self.forgotten(self.engine.ready().await).await
+    }
+}

@@ -1,0 +1,197 @@
+//! The tiered engine on servers of the test's own, in four modes: as it is; with everything drained
+//! after each call; with everything drained and forgotten by Redis after each call, so that the next
+//! one finds it in PostgreSQL alone; and spread over several servers of each kind, drained after every
+//! other call.
+
+use super::backend::{Backend, START_MS, block_on, machine_ms};
+use super::settled::{FORGET, Settled};
+use crate::servers::postgres::Database;
+use crate::servers::redis::{RedisServer, command_at};
+use im_store::native::{NativePostgres, NativeRedis};
+use im_store::tiered::{HotDurability, Settings, Tiered};
+use std::cell::Cell;
+use std::marker::PhantomData;
+use std::rc::Rc;
+use std::time::Duration;
+
+pub type Engine = Tiered<NativeRedis, NativePostgres>;
+
+/// What happens after each call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum After {
+    Nothing,
+    Drain,
+    /// As `Drain`, where others write and drain at the same time.
+    DrainAmongOthers,
+    /// `Drain`, after every other call.
+    DrainNowAndThen,
+    Evict,
+}
+
+pub trait Mode {
+    const AFTER: After;
+    const REDIS_SERVERS: usize = 1;
+    const DATABASES: usize = 1;
+}
+
+pub struct Hot;
+pub struct Drained;
+pub struct Cold;
+pub struct Spread;
+
+impl Mode for Hot {
+    const AFTER: After = After::Nothing;
+}
+
+impl Mode for Drained {
+    const AFTER: After = After::Drain;
+}
+
+impl Mode for Cold {
+    const AFTER: After = After::Evict;
+}
+
+impl Mode for Spread {
+    const AFTER: After = After::DrainNowAndThen;
+    const REDIS_SERVERS: usize = 3;
+    const DATABASES: usize = 2;
+}
+
+pub struct TieredBackend<M> {
+    redis: Vec<RedisServer>,
+    databases: Vec<Database>,
+    /// None: the clock is the machine's.
+    clock: Option<Rc<Cell<u64>>>,
+    retention_ms: u64,
+    mode: PhantomData<M>,
+}
+
+impl<M: Mode> TieredBackend<M> {
+    fn start(clocked: bool, retention_ms: u64) -> Self {
+        let redis = (0..M::REDIS_SERVERS).map(|_| RedisServer::start(clocked.then_some(START_MS)));
+        let databases = (0..M::DATABASES).map(|_| Database::create());
+        let clock = clocked.then(|| Rc::new(Cell::new(START_MS)));
+        let (redis, databases) = (redis.collect(), databases.collect());
+        Self { redis, databases, clock, retention_ms, mode: PhantomData }
+    }
+
+    pub fn redis_urls(&self) -> Vec<String> {
+        self.redis.iter().map(|server| server.url().to_owned()).collect()
+    }
+
+    pub fn postgres_urls(&self) -> Vec<String> {
+        self.databases.iter().map(Database::url).collect()
+    }
+
+    /// Of a mode with one server of each kind: its Redis.
+    pub fn redis_url(&self) -> &str {
+        self.redis[0].url()
+    }
+
+    /// Of a mode with one server of each kind: its database.
+    pub fn postgres_url(&self) -> String {
+        self.databases[0].url()
+    }
+
+    /// Every Redis loses everything.
+    pub fn flush_redis(&self) {
+        for server in &self.redis {
+            command_at(server.url(), "FLUSHALL", Vec::new()).unwrap();
+        }
+    }
+
+    /// Deletes the keys of every Redis that match.
+    pub fn forget(&self, pattern: &str) {
+        for server in &self.redis {
+            command_at(server.url(), "EVAL", im_store::arguments![FORGET, "0", pattern]).unwrap();
+        }
+    }
+
+    pub fn drain(&self, store: &Settled) {
+        block_on(store.drain());
+    }
+
+    fn place(&self) -> Place {
+        Place {
+            redis_urls: self.redis_urls(),
+            postgres_urls: self.postgres_urls(),
+            retention_ms: self.retention_ms,
+        }
+    }
+}
+
+impl<M: Mode> Backend for TieredBackend<M> {
+    type Store = Settled;
+
+    fn new() -> Self {
+        Self::start(false, 0)
+    }
+
+    fn clocked() -> Self {
+        Self::start(true, 0)
+    }
+
+    fn keeping(retention_ms: u64) -> Self {
+        Self::start(true, retention_ms)
+    }
+
+    fn open(&self) -> Settled {
+        match self.clock.clone() {
+            None => self.place().open(M::AFTER, Box::new(machine_ms)),
+            Some(clock) => self.place().open(M::AFTER, Box::new(move || clock.get())),
+        }
+    }
+
+    fn opener(&self) -> impl Fn() -> Settled + Clone + Send + 'static {
+        assert!(self.clock.is_none(), "threads cannot share a clock that the test sets");
+        let place = self.place();
+        // What is forgotten must not be in use.
+        let after = if M::AFTER == After::Nothing { After::Nothing } else { After::DrainAmongOthers };
+        move || place.open(after, Box::new(machine_ms))
+    }
+
+    fn now(&self) -> u64 {
+        self.clock.as_ref().map_or_else(machine_ms, |clock| clock.get())
+    }
+
+    fn set_clock(&self, ms: u64) {
+        self.clock.as_ref().expect("made with `clocked` or `keeping`").set(ms);
+        self.redis.iter().for_each(|server| server.set_clock(ms));
+    }
+
+    fn evict(&self, store: &Settled) {
+        block_on(store.evict());
+    }
+}
+
+/// What engines under test take from their surroundings.
+pub fn settings(now_ms: Box<dyn Fn() -> u64>, retention_ms: u64) -> Settings {
+    Settings {
+        now_ms,
+        random: Box::new(rand::random),
+        pause: Box::new(|ms| Box::pin(tokio::time::sleep(Duration::from_millis(ms)))),
+        servers: "one list".to_owned(),
+        retention_ms,
+        hot_durability: HotDurability::Everysec,
+        backlog_max: 100_000,
+        marker_life_s: 86_400,
+    }
+}
+
+/// Where a store is.
+#[derive(Clone)]
+struct Place {
+    redis_urls: Vec<String>,
+    postgres_urls: Vec<String>,
+    retention_ms: u64,
+}
+
+impl Place {
+    fn open(&self, after: After, now_ms: Box<dyn Fn() -> u64>) -> Settled {
+        let redis = || self.redis_urls.iter().map(|url| NativeRedis::new(url).unwrap()).collect();
+        let postgres = self.postgres_urls.iter().map(|url| NativePostgres::new(url).unwrap()).collect();
+        let settings = settings(now_ms, self.retention_ms);
+        let engine = Tiered::new(redis(), postgres, settings).unwrap();
+        Settled::new(engine, redis(), after)
+    }
+}

@@ -1,0 +1,30 @@
+//! What the app sets, read from the variables of its component.
+
+use im_domain::{Error, Result};
+use im_store::tiered::config::{Config, Given};
+use spin_sdk::variables;
+
+/// The checked settings. An error names the variable and never shows its value.
+pub async fn config() -> Result<Config> {
+    Config::parse(&Given {
+        redis_url: get("redis_url").await?,
+        postgres_url: get("postgres_url").await?,
+        hot_durability: get("hot_durability").await?,
+        backlog_max: get("backlog_max").await?,
+        dedup_seconds: get("dedup_seconds").await?,
+        retention_ms: get("retention_ms").await?,
+    })
+}
+
+async fn get(name: &'static str) -> Result<String> {
+    // The error's text may hold what a provider of variables had to say; its kind is enough.
+    variables::get(name).await.map_err(|error| {
+        let kind = match error {
+            variables::Error::InvalidName(_) => "the name is not allowed",
+            variables::Error::Undefined(_) => "it is not defined",
+            variables::Error::Provider(_) => "its provider failed",
+            variables::Error::Other(_) => "it cannot be read",
+        };
+        Error::internal(format!("variable {name}: {kind}"))
+    })
+}
