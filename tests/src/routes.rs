@@ -12,12 +12,15 @@ pub const CONVERSATION: &str = "/api/conversation/get";
 pub const LIST: &str = "/api/conversation/list";
 pub const RUN: &str = "/api/archive/run";
 pub const STATUS: &str = "/api/archive/status";
+pub const DEAD_LETTERS: &str = "/api/archive/dead-letters";
 pub const HEALTH: &str = "/api/health";
 pub const READY: &str = "/api/ready";
 pub const OPENAPI: &str = "/api/openapi.json";
 
 /// Answer to POST, with a token.
-pub const POSTS: [&str; 9] = [SEND, PULL, GET, SYNC, CREATE, MEMBERS, CONVERSATION, LIST, RUN];
+pub const POSTS: [&str; 10] = [SEND, PULL, GET, SYNC, CREATE, MEMBERS, CONVERSATION, LIST, RUN, DEAD_LETTERS];
+/// Of those, the ones that only operators may call.
+pub const OF_OPERATORS: [&str; 2] = [RUN, DEAD_LETTERS];
 /// Answer to GET, without a token.
 pub const OPEN: [&str; 3] = [HEALTH, READY, OPENAPI];
 /// Answer to POST and are about one conversation, of which the caller must be a member.
@@ -57,7 +60,7 @@ pub fn good_body(route: &str, conversation: &str) -> Value {
         CREATE => json!({"type": "group", "members": ["somebody"]}),
         MEMBERS => json!({"conversationId": conversation, "add": ["somebody"]}),
         PULL | SYNC | CONVERSATION => json!({"conversationId": conversation}),
-        LIST | RUN => json!({}),
+        LIST | RUN | DEAD_LETTERS => json!({}),
         _ => panic!("{route} takes no body"),
     }
 }

@@ -2,13 +2,15 @@
 //! refused by name.
 
 use super::Room;
-use im_tests::routes::{CONVERSATION, CREATE, GET, LIST, MEMBERS, PULL, RUN, SEND, SYNC, good_body};
+use im_tests::routes::{
+    CONVERSATION, CREATE, DEAD_LETTERS, GET, LIST, MEMBERS, OF_OPERATORS, PULL, RUN, SEND, SYNC, good_body,
+};
 use im_tests::talk::text;
 use serde_json::{Value, json};
 
 /// Puts each value in turn into `field` of a good body and expects a refusal that names it.
 async fn refused_values(room: &Room, route: &str, field: &str, values: &[Value]) {
-    let caller = if route == RUN { room.tenant.admin() } else { room.ann.clone() };
+    let caller = if OF_OPERATORS.contains(&route) { room.tenant.admin() } else { room.ann.clone() };
     for value in values {
         let mut body = good_body(route, "room");
         body[field] = value.clone();
@@ -116,6 +118,8 @@ async fn wrong_type_in_reading() {
         (SYNC, "autoAdvance", vec![json!("yes"), json!(1)]),
         (SYNC, "epoch", vec![json!(1), json!([])]),
         (RUN, "tasks", vec![json!("drain"), json!(["dance"]), json!([1])]),
+        (DEAD_LETTERS, "action", vec![json!("burn"), json!(1)]),
+        (DEAD_LETTERS, "limit", vec![json!(0), json!(101), json!("1")]),
         (RUN, "maxMs", vec![json!("long"), json!(-1), json!(1.5)]),
     ];
     for (route, field, values) in wrong {
