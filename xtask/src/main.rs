@@ -4,6 +4,7 @@
 // A command line talks to its user.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
+mod bench;
 mod build;
 mod servers;
 mod step;
@@ -21,7 +22,10 @@ Usage: cargo xtask COMMAND
                  commands to try it; OPTIONS go to `im up` (see `im up --help`)
   test           every check and every test
   soak [SECONDS] writes, kills and restarts again and again, and checks that nothing is lost
-                 (600 seconds unless said otherwise)";
+                 (600 seconds unless said otherwise)
+  bench redis [OPTIONS]
+                 builds, then measures the profile `redis` beside the bounds of its servers;
+                 OPTIONS: --json FILE, --quick, --fsync always|everysec|no";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -31,6 +35,7 @@ fn main() -> ExitCode {
         Some("up") => up::up(rest),
         Some("test") if rest.is_empty() => test::test(),
         Some("soak") if rest.len() <= 1 => test::soak(rest.first().map(String::as_str)),
+        Some("bench") if rest.first().is_some_and(|what| what == "redis") => bench::redis(rest),
         Some("help" | "--help" | "-h") => {
             println!("{USAGE}");
             Ok(())

@@ -4,8 +4,10 @@
 -- KEYS  1 adoption, 2 node, then for each partition: clock, log
 -- ARGV  1 run, 2 token, 3 gap (ms), 4 time of the caller (ms since the zero of ids), 5 which server of
 --       how many this is, 6 how long markers are in doubt after a loss (ms); then for each
---       partition: position of its database, epoch, base, ms that the clock is not below, what is known of it ("new": it never
---       gave an id, "same": nothing is lost, "tail": its last ids may be, "gone": SQL is ahead)
+--       partition: position of its database, epoch, base, ms that the clock is not below, what is known of
+--       it ("new": it never
+--       gave an id, "same": nothing is lost, "tail": its last ids may be, "gone": SQL is ahead,
+--       "kept": the server has run on, so that only the list of servers is another)
 -- Gives {"again"}: it was begun anew meanwhile, or {"ok"}.
 local CALLER_AHEAD_MAX = 60000
 local pending = redis.call('HMGET', KEYS[1], 'run', 'token')
@@ -31,7 +33,10 @@ for k = 3, #KEYS, 2 do
     else
         redis.call('HDEL', KEYS[k], 'also')
     end
-    redis.call('HSET', KEYS[k], 'run', ARGV[1], 'epoch', epoch, 'base', base, 'ms', ms, 'n', n, 'db', ARGV[a + 1])
+    redis.call('HSET', KEYS[k], 'run', ARGV[1])
+    if known ~= 'kept' then
+        redis.call('HSET', KEYS[k], 'epoch', epoch, 'base', base, 'ms', ms, 'n', n, 'db', ARGV[a + 1])
+    end
 end
 redis.call('SET', KEYS[2], ARGV[5])
 redis.call('DEL', KEYS[1])

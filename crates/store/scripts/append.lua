@@ -61,7 +61,7 @@ end
 local function store(head, a, marker)
     local ms, low = tick(clock, partition)
     if head.epoch ~= clock.epoch then
-        if head.epoch ~= '' then head.seq = head.seq + tonumber(ARGV[5]) end
+        head.seq = head.seq + tonumber(ARGV[5])
         head.epoch = clock.epoch
     end
     head.seq = head.seq + 1

@@ -38,32 +38,34 @@ for i = 1, #KEYS - markers do
 end
 
 -- Gives whether something was trimmed. What is not in SQL yet stays, however many they are.
+local TRIM_MAX = 2000
 local function trim(messages, kept)
-    local length = redis.call('XLEN', messages)
-    if length <= keep then return false end
-    local waiting = #redis.call('XRANGE', messages, '(' .. kept, '+', 'COUNT', length)
-    return redis.call('XTRIM', messages, 'MAXLEN', math.max(keep, waiting)) > 0
+    local spare = redis.call('XLEN', messages) - keep
+    if spare <= 0 then return false end
+    local may_go = #redis.call('XRANGE', messages, '-', kept, 'COUNT', math.min(spare, TRIM_MAX))
+    return may_go > 0 and redis.call('XTRIM', messages, 'MAXLEN', spare + keep - may_go) > 0
 end
 
 for c = 1, conversations do
     local k = 3 + (c - 1) * PER_CONVERSATION
     local a = FIXED + (entries + c - 1) * 2
     local head = redis.call('HMGET', KEYS[k + 1], 'base', 'kept', 'logged')
+    local may_go = head[1] and head[1] ~= clock.base -- from before a loss, and never read again
     if head[1] == clock.base then
         local kept = later(head[2], ARGV[a + 1])
         local trimmed = trim(KEYS[k + 3], kept)
         local first = redis.call('XRANGE', KEYS[k + 3], '-', '+', 'COUNT', 1)[1]
         local front = first and first[1] or ''
         redis.call('HSET', KEYS[k + 1], 'kept', kept, 'hot', trimmed and front or hot[c], 'front', front)
-        -- SQL has all of it: when it stays idle it may go. The head goes first: without it the rest is
-        -- never read.
-        if head[3] == ARGV[a + 2] then
-            redis.call('EXPIRE', KEYS[k + 1], life)
-            for key = k + 2, k + PER_CONVERSATION do redis.call('EXPIRE', KEYS[key], life + 60) end
-        end
+        may_go = head[3] == ARGV[a + 2] -- SQL has all of it
+    end
+    if may_go then
+        -- When it stays idle. The head goes first: without it the rest is never read.
+        redis.call('EXPIRE', KEYS[k + 1], life)
+        for key = k + 2, k + PER_CONVERSATION do redis.call('EXPIRE', KEYS[key], life + 60) end
     end
 end
 
 local left = redis.call('XLEN', KEYS[2])
-if left == 0 and redis.call('GET', KEYS[1]) == ARGV[2] then redis.call('DEL', KEYS[1]) end
+if redis.call('GET', KEYS[1]) == ARGV[2] then redis.call('DEL', KEYS[1]) end
 return {'ok', left}

@@ -94,8 +94,14 @@ local function count_waiting(clock_key, tenant, count)
     if redis.call('HINCRBY', key, tenant, count) <= 0 then redis.call('HDEL', key, tenant) end
 end
 
+-- What an entry that was put back ("r") holds.
+local function within(value)
+    return (string.gsub(value, '^r\n%d+\n%d+\n', ''))
+end
+
 -- The tenant of a log entry that is a message, or nil.
 local function tenant_of(value)
+    value = within(value)
     return string.match(value, '^m\n%d+\n%d+\n([^/\n]+)/')
 end
 

@@ -10,7 +10,7 @@ for a = 3, #ARGV do
     local letter = redis.call('XRANGE', KEYS[3], ARGV[a], ARGV[a])[1]
     local value
     for i = 1, letter and #letter[2] or 0, 2 do
-        if letter[2][i] == 'v' then value = letter[2][i + 1] end
+        if letter[2][i] == 'v' then value = within(letter[2][i + 1]) end
     end
     if value then
         local ms, low = tick(clock, tonumber(ARGV[2]))

@@ -70,6 +70,17 @@ pub enum RedisError {
 }
 
 impl RedisError {
+    /// Whether another connection may do better: this one is broken, or leads to a server that has been
+    /// demoted.
+    pub fn ends_connection(&self) -> bool {
+        const DEMOTED: [&str; 4] = ["READONLY", "ReadOnly", "MASTERDOWN", "MasterDown"];
+        match self {
+            Self::Unreachable(_) => true,
+            Self::Busy(text) => DEMOTED.iter().any(|code| text.contains(code)),
+            _ => false,
+        }
+    }
+
     /// The text of an error tells its kind: that is all the platform passes on. An error of the
     /// server begins with its code and a colon, or with [`SIGNALLED`] and the client library's name of
     /// the code; any other is one of the connection.

@@ -4,6 +4,8 @@
 //! `conformance/tiered.rs` for its modes). Through components and HTTP the black-box suite shows the
 //! same.
 
+// The engine's futures are deep when several are polled at once.
+#![recursion_limit = "256"]
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -21,9 +23,11 @@ mod conformance {
     pub mod embedded;
     pub mod killed;
     pub mod lost;
+    pub mod mortal;
     pub mod pages;
     pub mod positions;
     pub mod random;
+    pub mod rebalanced;
     pub mod settled;
     pub mod site;
     pub mod talk;

@@ -5,6 +5,7 @@ mod error;
 mod key;
 mod migrate;
 mod pull;
+mod rebalance;
 mod replay;
 mod send;
 mod status;
@@ -30,6 +31,8 @@ enum Command {
     Up(up::Args),
     /// Bring the PostgreSQL databases of the profile `redis` up to this version
     Migrate(migrate::Args),
+    /// Add or remove servers of the profile `redis`
+    Rebalance(rebalance::Args),
     /// Print a token for a user, and nothing else
     Token(token::Args),
     /// Send a message, and print its receipt
@@ -50,6 +53,7 @@ impl Cli {
         match self.command {
             Command::Up(args) => up::run(args),
             Command::Migrate(args) => migrate::run(args),
+            Command::Rebalance(args) => rebalance::run(args),
             Command::Token(args) => token::run(args),
             Command::Send(args) => send::run(args),
             Command::Pull(args) => pull::run(args),

@@ -48,7 +48,7 @@ impl SpinPostgres {
     fn explain(&self, error: spin::Error) -> SqlError {
         match error {
             spin::Error::QueryFailed(spin::QueryError::DbError(said)) => {
-                SqlError::from_state(&said.code, said.message)
+                SqlError::from_state(&said.code, self.url.clean(&said.message))
             }
             // Nothing that the server said: the connection is broken.
             spin::Error::ConnectionFailed(text) | spin::Error::QueryFailed(spin::QueryError::Text(text)) => {

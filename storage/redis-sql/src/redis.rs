@@ -64,7 +64,7 @@ impl Redis for SpinRedis {
             Some(Err(error)) => self.explain(error),
             None => silent(),
         };
-        if matches!(error, RedisError::Unreachable(_)) && self.connection.forget(&connection) {
+        if error.ends_connection() && self.connection.forget(&connection) {
             log::error(self.url.name(), &error);
         }
         Err(error)

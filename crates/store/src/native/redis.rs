@@ -69,7 +69,7 @@ impl Redis for NativeRedis {
             flatten(reply, &mut flat)?;
             Ok(flat)
         });
-        if matches!(answer, Err(RedisError::Unreachable(_))) {
+        if answer.as_ref().is_err_and(RedisError::ends_connection) {
             self.give_up(generation).await;
         }
         answer

@@ -49,7 +49,7 @@ pub struct Config {
 impl Config {
     pub fn parse(given: &Given) -> Result<Self> {
         Ok(Self {
-            redis: servers("redis_url", "redis", &given.redis_url, REDIS_SCHEMES)?,
+            redis: redis_servers("redis_url", &given.redis_url)?,
             postgres: databases("postgres_url", &given.postgres_url)?,
             hot_durability: durability(&given.hot_durability)?,
             backlog_max: number("backlog_max", &given.backlog_max, 1..=BACKLOG_ENTRIES_MAX)?,
@@ -90,6 +90,11 @@ impl Config {
 /// A list of PostgreSQL databases; `variable` is what errors call it.
 pub fn databases(variable: &str, text: &str) -> Result<Vec<ServerUrl>> {
     servers(variable, "postgres", text, POSTGRES_SCHEMES)
+}
+
+/// A list of Redis servers; `variable` is what errors call it.
+pub fn redis_servers(variable: &str, text: &str) -> Result<Vec<ServerUrl>> {
+    servers(variable, "redis", text, REDIS_SCHEMES)
 }
 
 fn servers(variable: &str, kind: &str, text: &str, schemes: &[&str]) -> Result<Vec<ServerUrl>> {

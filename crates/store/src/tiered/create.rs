@@ -72,8 +72,7 @@ async fn claim<R: Redis, P: Postgres>(store: &Tiered<R, P>, actor: &Actor, plan:
             store.settings.backlog_max,
             epoch,
             place.name.as_str(),
-            plan.id.as_str(),
-            0_u64
+            plan.id.as_str()
         ];
         match store.ask_once(place.partition, &script::ALIAS, &keys, arguments).await?.0.as_str() {
             "ok" | "own" => return Ok(()),
@@ -115,6 +114,7 @@ pub(super) async fn insert<R: Redis, P: Postgres>(
         place.messages(),
         place.own(),
         place.positions(),
+        place.alias(),
     ];
     match store.ask_once(place.partition, &script::CREATE, &keys, arguments).await?.0.as_str() {
         "ok" | "exists" | "verify" => Ok(()),

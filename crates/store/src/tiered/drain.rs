@@ -43,7 +43,10 @@ pub(super) async fn batch<R: Redis, P: Postgres>(
         word => return Err(unknown_word("drain_read", word)),
     }
     let database = home::position(&mut reply)?;
-    let mut work = Work { store, partition, database, holder, entries: Vec::new(), done: Done::default() };
+    let epoch = reply.text()?;
+    let begun = store.now_ms();
+    let mut work =
+        Work { store, partition, database, epoch, begun, holder, entries: Vec::new(), done: Done::default() };
     while reply.left() > 0 {
         let id = reply.text()?;
         match Entry::parse(&id, &reply.bytes()?) {
@@ -65,6 +68,10 @@ struct Work<'a, R, P> {
     store: &'a Tiered<R, P>,
     partition: u8,
     database: usize,
+    /// The epoch in which the entries were read.
+    epoch: String,
+    /// When, in milliseconds since 1970.
+    begun: u64,
     holder: &'a str,
     entries: Vec<Entry>,
     done: Done,
@@ -105,8 +112,11 @@ impl<R: Redis, P: Postgres> Work<'_, R, P> {
     async fn store_run(&mut self, run: Range<usize>) -> Result<bool> {
         let mut parts = vec![run];
         while let Some(part) = parts.pop() {
+            if self.is_over() {
+                return Ok(true);
+            }
             let entries = self.entries.get(part.clone()).unwrap_or_default();
-            match apply(self.store, self.database, self.partition, entries).await {
+            match apply(self.store, self.database, self.partition, &self.epoch, entries).await {
                 Ok(Applied::Raced) => return Ok(true),
                 Ok(Applied::Moved) => {
                     home::relocate(self.store, self.partition, self.database).await?;
@@ -131,11 +141,18 @@ impl<R: Redis, P: Postgres> Work<'_, R, P> {
         Ok(false)
     }
 
+    /// Whether the batch has to end here: its lease does, or so much was refused that something else
+    /// must be wrong. What was done counts; the next batch goes on.
+    fn is_over(&self) -> bool {
+        let took_ms = self.store.now_ms().saturating_sub(self.begun);
+        took_ms > limits::LEASE_MS / 2 || self.done.dead.len() >= limits::DEAD_PER_BATCH_MAX
+    }
+
     /// Tries a refused entry some more times, and gives it up then.
     async fn try_again(&mut self, part: Range<usize>, mut reason: String) -> Result<()> {
         let entries = self.entries.get(part.clone()).unwrap_or_default();
         for _ in 1..limits::ROW_TRIES_MAX {
-            match apply(self.store, self.database, self.partition, entries).await {
+            match apply(self.store, self.database, self.partition, &self.epoch, entries).await {
                 Err(SqlError::Refused(again)) => reason = again,
                 Err(error) => return Err(error.into()),
                 Ok(Applied::Done { messages, repeated }) => {
@@ -162,7 +179,12 @@ impl<R: Redis, P: Postgres> Work<'_, R, P> {
                 _ => continue,
             };
             let tenant = Tenant::parse(entry.place.tenant())?;
-            create::index_for(self.store, &tenant, users.into_iter(), &entry.place.name).await?;
+            let added = create::index_for(self.store, &tenant, users.into_iter(), &entry.place.name).await;
+            match added {
+                // A server that is away begins a new index when it has lost this one.
+                Err(Error::HotUnavailable { .. }) => {}
+                added => added?,
+            }
         }
         Ok(())
     }
@@ -174,6 +196,10 @@ impl<R: Redis, P: Postgres> Work<'_, R, P> {
         let mut kept: BTreeMap<&Place, Kept> = BTreeMap::new();
         for entry in stored {
             let up_to = kept.entry(&entry.place).or_default();
+            // What was set aside SQL does not have: it stays hot.
+            if self.done.dead.iter().any(|(id, _)| *id == entry.id) {
+                continue;
+            }
             up_to.message = up_to.message.max(entry.msg_id().unwrap_or_default());
             up_to.entry = entry.stamp;
         }

@@ -5,7 +5,7 @@
 //!
 //! - `m ms low conversation cid epoch seq countable record`: a message
 //! - `p ms low conversation cid user device stamp seq`: a device's position
-//! - `c ms low conversation kind history` and a line `user role` for each member: a conversation
+//! - `c ms low conversation epoch kind history` and a line `user role` for each member: a conversation
 //! - `g ms low conversation cid members time` and a line `+ user floor countable`, `- user` or `= user role`
 //!   for each change: a change of members
 //! - `a ms low own-id conversation`: a pair's chat has an id of its own
@@ -52,6 +52,7 @@ pub(super) struct Position {
 
 pub(super) struct Made {
     pub cid: MsgId,
+    pub epoch: String,
     pub kind: u64,
     pub history: u64,
     pub members: Vec<(UserId, u64)>,
@@ -148,13 +149,14 @@ pub(super) enum Class {
 }
 
 fn made(lines: &mut Lines<'_>, cid: MsgId) -> Option<Made> {
+    let epoch = lines.text()?.to_owned();
     let (kind, history) = (lines.number()?, lines.number()?);
     let mut members = Vec::new();
     while !lines.0.is_empty() {
         let (user, role) = lines.text()?.split_once(' ')?;
         members.push((UserId::parse(user).ok()?, role.parse().ok()?));
     }
-    Some(Made { cid, kind, history, members })
+    Some(Made { cid, epoch, kind, history, members })
 }
 
 fn change(lines: &mut Lines<'_>) -> Option<Change> {
@@ -246,7 +248,7 @@ mod tests {
 
     #[test]
     fn each_kind_is_read() {
-        assert_eq!(parse("c", "2\n0\na 1\nb 3\n").unwrap().class(), Class::Conversations);
+        assert_eq!(parse("c", "e\n2\n0\na 1\nb 3\n").unwrap().class(), Class::Conversations);
         assert_eq!(parse("p", "7-1\nu\nd\n6-2\n4\n").unwrap().class(), Class::Rows);
         assert_eq!(parse("a", "other\n").unwrap().class(), Class::Single);
         assert!(parse("z", "").is_none());
@@ -261,7 +263,7 @@ mod tests {
     fn an_entry_once_more_keeps_what_it_was_made_under() {
         let place = Place::named("t/c").unwrap();
         let low = u64::from(place.partition) << 14;
-        let value = format!("r\n9\n{low}\nc\n5\n{low}\nt/c\n2\n0\na 1\n");
+        let value = format!("r\n9\n{low}\nc\n5\n{low}\nt/c\ne\n2\n0\na 1\n");
         let entry = Entry::parse("1-0", value.as_bytes()).unwrap();
         let Body::Conversation(made) = entry.body else { panic!("not a conversation") };
         assert_eq!((stamp::ms(entry.stamp), stamp::ms(made.cid)), (9, 5));

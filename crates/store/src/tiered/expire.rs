@@ -19,18 +19,37 @@ pub(super) async fn expire<R: Redis, P: Postgres>(
     if up_to.is_none() {
         return Ok(0);
     }
+    // A run that is too short for all conversations begins elsewhere than the one before.
+    let begin = (store.settings.random)() as u64 % (up_to.number() + 1);
+    let begin = MsgId::new(begin).unwrap_or_default();
     let mut purged = 0;
+    let mut failure = None;
     for database in &store.databases {
-        let mut after = MsgId::NONE;
-        while !is_over() {
-            let (count, last) = step(database, after, up_to).await?;
-            purged += count;
-            if count < EXPIRE_ROWS_MAX as u64 {
-                match last {
-                    Some(last) => after = last,
-                    None => break,
-                }
+        for (after, up_to_cid) in [(begin, MsgId::MAX), (MsgId::NONE, begin)] {
+            match purge(database, after, up_to_cid, up_to, &is_over).await {
+                Ok(count) => purged += count,
+                Err(error) => failure = Some(error),
             }
+        }
+    }
+    failure.map_or(Ok(purged), Err)
+}
+
+/// Purges messages of the conversations after `after` and up to `last_cid`.
+async fn purge<P: Postgres>(
+    db: &P,
+    mut after: MsgId,
+    last_cid: MsgId,
+    up_to: MsgId,
+    is_over: &impl Fn() -> bool,
+) -> Result<u64> {
+    let mut purged = 0;
+    while !is_over() && after < last_cid {
+        let (count, last) = step(db, after, up_to).await?;
+        purged += count;
+        if count < EXPIRE_ROWS_MAX as u64 {
+            let Some(last) = last else { break };
+            after = last;
         }
     }
     Ok(purged)

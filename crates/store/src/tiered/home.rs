@@ -7,7 +7,7 @@
 
 use super::{Tiered, keys, limits, overloaded, script, unknown_word};
 use crate::postgres::Postgres;
-use crate::redis::{Redis, Reply, Value};
+use crate::redis::{Argument, Redis, Reply, Value};
 use crate::sql::Row;
 use crate::{arguments, params};
 use im_domain::{Error, Result};
@@ -185,25 +185,47 @@ pub(super) async fn relocate<R: Redis, P: Postgres>(
     partition: u8,
     from: usize,
 ) -> Result<()> {
-    match locate(store, &[partition], CallOff::Overdue).await?.get(&partition) {
+    let found = match locate(store, &[partition], CallOff::Overdue).await {
+        // It is on its way: what waits for it waits on.
+        Err(Error::Overloaded { .. }) => return Ok(()),
+        found => found?,
+    };
+    match found.get(&partition) {
         Some(to) if *to == from => Ok(()),
-        Some(to) => note(store, partition, *to, &from.to_string()).await,
+        Some(to) => note(store, &[(partition, *to)], &from.to_string()).await,
         None => Err(Error::internal(format!("partition {partition} has no state in SQL"))),
     }
 }
 
-/// Lets Redis tell that a partition is in database `to`, where it told `instead_of`; empty: in any case.
+/// Lets Redis tell in which databases partitions are, where it told `instead_of`; empty: in any case.
 pub(super) async fn note<R: Redis, P: Postgres>(
     store: &Tiered<R, P>,
-    partition: u8,
-    to: usize,
+    homes: &[(u8, usize)],
     instead_of: &str,
 ) -> Result<()> {
-    let arguments = arguments![to as u64, instead_of];
-    match store.ask(partition, &script::RELOCATE, &[keys::clock(partition)], arguments).await?.0.as_str() {
-        "ok" => Ok(()),
-        word => Err(unknown_word("relocate", word)),
+    let mut nodes: BTreeMap<usize, Vec<&(u8, usize)>> = BTreeMap::new();
+    for home in homes {
+        nodes.entry(store.node_of(home.0)).or_default().push(home);
     }
+    for (node, homes) in nodes {
+        let clocks: Vec<String> = homes.iter().map(|(partition, _)| keys::clock(*partition)).collect();
+        let mut arguments = arguments![instead_of];
+        arguments.extend(homes.iter().map(|(_, database)| Argument::from(*database as u64)));
+        match store.ask_node(node, &script::RELOCATE, &clocks, arguments).await?.0.as_str() {
+            "ok" => {}
+            word => return Err(unknown_word("relocate", word)),
+        }
+    }
+    Ok(())
+}
+
+/// The first of some partitions that no database knows.
+pub(super) async fn unknown<R: Redis, P: Postgres>(
+    store: &Tiered<R, P>,
+    partitions: &[u8],
+) -> Result<Option<u8>> {
+    let states = states(store, partitions).await?;
+    Ok(partitions.iter().copied().find(|partition| !states.contains_key(partition)))
 }
 
 /// The database to read a partition from while Redis is away: the one that has it, or had it last.

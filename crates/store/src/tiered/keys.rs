@@ -15,7 +15,7 @@
 //! | `im:{p}:o:<c>` | hash | user → countable messages sent since joining | with the head |
 //! | `im:{p}:m:<c>` | stream by message id, fields `v` and, of a reply, `r` | recent messages | trimmed, never above what SQL has |
 //! | `im:{p}:k:<c>` | hash | user/device → position and its `seq` | with the head |
-//! | `im:{p}:d:<c>:<sender>:<clientMsgId>` | string | idempotency marker: ms, low, `seq`, fingerprint | as configured, a day |
+//! | `im:{p}:d:<c>/<sender>/<clientMsgId>` | string | idempotency marker: ms, low, `seq`, fingerprint | as configured, a day |
 //! | `im:{p}:a:<c>` | string | the conversation that is a pair's chat instead of `<c>` | for ever |
 //! | `im:{p}:u:<tenant>/<user>` | set | the user's conversations; complete if it holds `#<run>` | [`super::limits::INDEX_LIFE_S`] |
 //!
@@ -95,7 +95,7 @@ impl Place {
     }
 
     pub fn marker(&self, sender: &str, client_msg_id: &str) -> String {
-        format!("{}:{sender}:{client_msg_id}", self.key('d'))
+        format!("{}/{sender}/{client_msg_id}", self.key('d'))
     }
 }
 
@@ -136,6 +136,14 @@ pub fn index(tenant: &Tenant, user: &UserId) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Names can hold colons, and a clientMsgId almost anything.
+    #[test]
+    fn no_two_senders_share_a_marker() {
+        let place = Place::named("t/c").unwrap();
+        let markers = [("a", "b:1"), ("a:b", "1"), ("a", "b/1")].map(|(sender, id)| place.marker(sender, id));
+        assert!(markers[0] != markers[1] && markers[1] != markers[2] && markers[0] != markers[2]);
+    }
 
     #[test]
     fn a_place_comes_back_from_its_name() {

@@ -32,6 +32,9 @@ pub const DRAIN_BYTES_MAX: u64 = 4 * 1024 * 1024;
 pub const LEASE_MS: u64 = 5_000;
 /// How often a row that SQL refuses is tried before it goes to the dead letters.
 pub const ROW_TRIES_MAX: u32 = 3;
+/// Entries of one batch that may go to the dead letters: where more are refused something else is wrong,
+/// and each costs some statements.
+pub const DEAD_PER_BATCH_MAX: usize = 20;
 /// Partitions drained at once by one run: as many statements are under way.
 pub const DRAIN_PARTITIONS_MAX: usize = 4;
 /// How long `persisted` waits for SQL, in milliseconds: within a client's patience and the host's

@@ -5,7 +5,7 @@
 
 use super::keys::{self, Place, partition_of_user};
 use super::view::{View, cold, complete};
-use super::{Tiered, layout, limits, script, stamp, unknown_word};
+use super::{Tiered, layout, limits, persist, script, stamp, unknown_word};
 use crate::arguments;
 use crate::postgres::Postgres;
 use crate::redis::{Argument, Redis};
@@ -117,7 +117,11 @@ async fn standing<R: Redis, P: Postgres>(
         let (_, mut reply) = store.ask_node(node, &script::PLACES, &keys, arguments).await?;
         for place in places {
             let text = reply.text()?;
-            match text.strip_prefix('@').map(str::parse) {
+            let (is_untrusted, position) = (text.starts_with('?'), text.strip_prefix(['@', '?']));
+            if is_untrusted {
+                persist::reach_now(store, place.partition).await?;
+            }
+            match position.map(str::parse) {
                 Some(Ok(database)) => cold.entry(database).or_default().push(place),
                 _ => found.extend(stamp::parse(&text).map(|id| (id.place(), place.clone(), None))),
             }

@@ -203,13 +203,17 @@ impl<R: Redis, P: Postgres> Tiered<R, P> {
         let had_connected = self.node(node)?.run.borrow().is_some();
         let mut reply = self.send(node, script, keys, arguments).await;
         // A kept connection may have broken while nobody looked.
-        if matches!(reply, Err(Error::HotUnavailable { .. })) && had_connected && script.only_reads {
+        if matches!(reply, Err(Error::HotUnavailable { .. })) && had_connected && script.may_repeat {
             reply = self.send(node, script, keys, arguments).await;
         }
         let mut reply = reply?;
         let word = reply.text()?;
         match word.as_str() {
-            "verify" => adopt::adopt(self, node).await?,
+            "verify" => {
+                adopt::adopt(self, node).await?;
+                // What was known of pairs may have been lost.
+                self.aliases.borrow_mut().clear();
+            }
             "backlog" => return Err(overloaded()),
             _ => {}
         }

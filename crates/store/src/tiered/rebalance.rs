@@ -19,7 +19,7 @@ mod switch;
 
 pub use redis::change_redis;
 
-use super::home::{CallOff, locate};
+use super::home::{CallOff, locate, note};
 use super::layout::{self, Layout, wrong_place};
 use super::{Tiered, keys, limits, migrate, script, topology};
 use crate::params;
@@ -161,12 +161,18 @@ pub async fn finish<R: Redis, P: Postgres>(store: &Tiered<R, P>) -> Result<()> {
     const DATABASES: &str = "UPDATE layout SET databases = target_databases WHERE id = 1";
     const DONE: &str = "UPDATE layout SET target_databases = 0 WHERE id = 1";
     const NONE: &str = "DELETE FROM layout";
-    let target = finishing(store).await?;
+    let (target, is_recorded) = finishing(store).await?;
     let left = misplaced(store, target).await?.len();
     if left > 0 {
         return Err(Error::internal(format!(
             "{left} partitions are not at their place yet: move them first"
         )));
+    }
+    if !is_recorded {
+        // Who made a move may have died before Redis was told.
+        let all: Vec<u8> = (0..=u8::MAX).collect();
+        let homes: Vec<_> = locate(store, &all, CallOff::Now).await?.into_iter().collect();
+        note(store, &homes, "").await?;
     }
     for db in &store.databases {
         db.query(DATABASES, Vec::new()).await?;
@@ -183,14 +189,15 @@ pub async fn finish<R: Redis, P: Postgres>(store: &Tiered<R, P>) -> Result<()> {
     Ok(())
 }
 
-/// As [`target`]; databases that are removed may be gone from the layout already.
-async fn finishing<R: Redis, P: Postgres>(store: &Tiered<R, P>) -> Result<usize> {
+/// As [`target`], and whether it is recorded somewhere as the number that there is; databases that are
+/// removed may be gone from the layout then.
+async fn finishing<R: Redis, P: Postgres>(store: &Tiered<R, P>) -> Result<(usize, bool)> {
     let none = || Error::internal("no change of the databases is under way");
     let layout =
         layout::read(store.database(0)?).await?.filter(|layout| layout.target > 0).ok_or_else(none)?;
     let given = store.databases.len() as u64;
     if layout.databases != layout.target {
-        return target(store).await;
+        return Ok((target(store).await?, false));
     }
     for (position, db) in store.databases.iter().enumerate() {
         let found = layout::read(db).await?;
@@ -199,7 +206,7 @@ async fn finishing<R: Redis, P: Postgres>(store: &Tiered<R, P>) -> Result<usize>
             return Err(wrong_place("database", position, store.databases.len(), "at another place"));
         }
     }
-    usize::try_from(layout.target).map_err(|_| none())
+    Ok((usize::try_from(layout.target).map_err(|_| none())?, true))
 }
 
 /// Lets every instance look at the list of databases once more.

@@ -8,12 +8,12 @@ use std::sync::LazyLock;
 pub struct Script {
     text: &'static str,
     hash: LazyLock<String>,
-    /// It changes nothing, so it can be called again when nobody knows whether it was.
-    pub only_reads: bool,
+    /// It can be called again when nobody knows whether it was: it changes nothing but a key's life.
+    pub may_repeat: bool,
 }
 
 macro_rules! scripts {
-    ($($name:ident $file:literal $only_reads:literal),+ $(,)?) => {
+    ($($name:ident $file:literal $may_repeat:literal),+ $(,)?) => {
         $(pub static $name: Script = {
             const TEXT: &str = concat!(
                 include_str!("../../scripts/prelude.lua"),
@@ -22,13 +22,13 @@ macro_rules! scripts {
             Script {
                 text: TEXT,
                 hash: LazyLock::new(|| hash(TEXT)),
-                only_reads: $only_reads,
+                may_repeat: $may_repeat,
             }
         };)+
     };
 }
 
-// Name, file, and whether it only reads.
+// Name, file, and whether it may be repeated.
 scripts! {
     ADOPT "adopt" false,
     ALIAS "alias" false,

@@ -18,17 +18,16 @@ pub(super) async fn run<R: Redis, P: Postgres>(
     let took = || store.now_ms().saturating_sub(begun);
     let is_wanted = |task| tasks.is_empty() || tasks.contains(&task);
     let mut report = RunReport::default();
-    for node in 0..store.nodes.len() {
-        // Nothing is done with servers that are not where they were.
-        if let Some(partition) = topology::partitions_of(node, store.nodes.len()).first() {
-            store.home(*partition).await?;
-        }
-    }
+    // A server that is away keeps nobody from the others.
+    let mut failure = None;
     if is_wanted(Task::Drain) {
-        drain_all(store, &mut report, &|| took() >= max_ms).await?;
+        failure = drain_all(store, &mut report, &|| took() >= max_ms).await.err();
     }
     if is_wanted(Task::Expire) {
         report.expired = expire::expire(store, || took() >= max_ms).await?;
+    }
+    if let Some(failure) = failure {
+        return Err(failure);
     }
     report.backlog = backlogs(store, None).await?.iter().map(|backlog| backlog.entries).sum();
     report.took_ms = took();
@@ -48,8 +47,14 @@ async fn drain_all<R: Redis, P: Postgres>(
     is_over: &impl Fn() -> bool,
 ) -> Result<()> {
     let holder = store.random_name();
-    let mut waiting: Vec<Backlog> =
-        backlogs(store, None).await?.into_iter().filter(|backlog| backlog.entries > 0).collect();
+    let mut waiting = Vec::new();
+    let mut failure = None;
+    for node in 0..store.nodes.len() {
+        match drainable(store, node).await {
+            Ok(found) => waiting.extend(found),
+            Err(error) => failure = Some(error),
+        }
+    }
     // Instances that run at the same time begin at different places.
     let turn = (store.settings.random)() as usize;
     let count = waiting.len().max(1);
@@ -57,13 +62,22 @@ async fn drain_all<R: Redis, P: Postgres>(
     let mut outcomes = futures::stream::iter(waiting)
         .map(|backlog| drain_one(store, backlog, &holder, is_over))
         .buffer_unordered(limits::DRAIN_PARTITIONS_MAX);
-    let mut failure = None;
     while let Some((part, outcome)) = outcomes.next().await {
         report.drained += part.messages;
         report.dead_lettered += part.dead;
         failure = failure.or(outcome.err());
     }
     failure.map_or(Ok(()), Err)
+}
+
+/// What there is to drain on a server; nothing is done with one that is not where it was.
+async fn drainable<R: Redis, P: Postgres>(store: &Tiered<R, P>, node: usize) -> Result<Vec<Backlog>> {
+    let Some(first) = topology::partitions_of(node, store.nodes.len()).first().copied() else {
+        return Ok(Vec::new());
+    };
+    store.home(first).await?;
+    let found = backlogs_of(store, node, None).await?;
+    Ok(found.into_iter().filter(|backlog| backlog.entries > 0).collect())
 }
 
 /// What was done, and how it ended: what was done before a failure counts.
@@ -102,35 +116,45 @@ pub(super) struct Backlog {
     own: u64,
 }
 
-/// The partitions that have a backlog or dead letters: one call for each server.
+/// The partitions that have a backlog or dead letters.
 pub(super) async fn backlogs<R: Redis, P: Postgres>(
     store: &Tiered<R, P>,
     tenant: Option<&Tenant>,
 ) -> Result<Vec<Backlog>> {
     let mut found = Vec::new();
-    for (index, node) in store.nodes.iter().enumerate() {
-        let partitions = topology::partitions_of(index, store.nodes.len());
-        let logs =
-            |partition: &u8| [keys::log(*partition), keys::dead(*partition), keys::waiting(*partition)];
-        let keys: Vec<String> = partitions.iter().flat_map(logs).collect();
-        let mut arguments = arguments![tenant.map_or("", Tenant::as_str)];
-        arguments.extend(partitions.iter().map(|partition| Argument::from(u64::from(*partition))));
-        let mut reply = script::BACKLOG.run(&node.redis, &keys, &arguments).await?;
-        let now = reply.number()?;
-        while reply.left() > 0 {
-            let partition = u8::try_from(reply.number()?)
-                .map_err(|_| Error::internal("a partition's number is out of range"))?;
-            let entries = reply.number()?;
-            // The id of an entry begins with the time at which the server took it.
-            let oldest = reply.text()?.split('-').next().and_then(|ms| ms.parse::<u64>().ok());
-            let age_ms = oldest.map_or(0, |oldest| now.saturating_sub(oldest));
-            found.push(Backlog { partition, entries, age_ms, dead: reply.number()?, own: reply.number()? });
-        }
+    for node in 0..store.nodes.len() {
+        found.extend(backlogs_of(store, node, tenant).await?);
     }
     Ok(found)
 }
 
-/// Keeps what the last run did, where it did something or is the first to be kept for a while.
+/// Those of one server, by one call.
+async fn backlogs_of<R: Redis, P: Postgres>(
+    store: &Tiered<R, P>,
+    node: usize,
+    tenant: Option<&Tenant>,
+) -> Result<Vec<Backlog>> {
+    let partitions = topology::partitions_of(node, store.nodes.len());
+    let logs = |partition: &u8| [keys::log(*partition), keys::dead(*partition), keys::waiting(*partition)];
+    let keys: Vec<String> = partitions.iter().flat_map(logs).collect();
+    let mut arguments = arguments![tenant.map_or("", Tenant::as_str)];
+    arguments.extend(partitions.iter().map(|partition| Argument::from(u64::from(*partition))));
+    let mut reply = script::BACKLOG.run(&store.node(node)?.redis, &keys, &arguments).await?;
+    let now = reply.number()?;
+    let mut found = Vec::new();
+    while reply.left() > 0 {
+        let partition = u8::try_from(reply.number()?)
+            .map_err(|_| Error::internal("a partition's number is out of range"))?;
+        let entries = reply.number()?;
+        // The id of an entry begins with the time at which the server took it.
+        let oldest = reply.text()?.split('-').next().and_then(|ms| ms.parse::<u64>().ok());
+        let age_ms = oldest.map_or(0, |oldest| now.saturating_sub(oldest));
+        found.push(Backlog { partition, entries, age_ms, dead: reply.number()?, own: reply.number()? });
+    }
+    Ok(found)
+}
+
+/// Keeps what a run did.
 async fn record<R: Redis, P: Postgres>(store: &Tiered<R, P>, at: u64, report: &RunReport) -> Result<()> {
     let fields = arguments![
         keys::LAST_RUN,

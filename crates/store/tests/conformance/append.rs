@@ -13,6 +13,8 @@ on_every_back_end!(
     seq_is_dense_and_ids_rise_whatever_the_clock_does,
     a_retry_gives_the_first_receipt_also_from_another_instance,
     the_same_client_id_belongs_to_its_sender_and_conversation_alone,
+    senders_and_client_ids_with_colons_are_not_taken_for_others,
+    a_batch_of_replies_and_of_old_messages_is_decided_at_once,
     other_content_under_the_same_client_id_is_a_conflict,
     a_batch_stores_the_good_ones_in_order_and_names_the_bad_ones,
     content_and_ext_come_back_byte_for_byte,
@@ -23,6 +25,38 @@ on_every_back_end!(
     tenants_never_meet,
     writers_on_several_instances_share_one_order,
 );
+
+fn senders_and_client_ids_with_colons_are_not_taken_for_others<B: Backend>() {
+    let backend = B::new();
+    let store = backend.open();
+    group(&store, "c", &["a", "a:b"]);
+    let first = append(&store, vec![draft("a", "c", "b:1", "same")]).remove(0).unwrap();
+    let second = append(&store, vec![draft("a:b", "c", "1", "same")]).remove(0).unwrap();
+    assert!(!second.duplicate && first.msg_id < second.msg_id);
+}
+
+/// What the hot store cannot decide is asked of SQL for all of a batch, however many there are.
+fn a_batch_of_replies_and_of_old_messages_is_decided_at_once<B: Backend>() {
+    let backend = B::new();
+    let store = backend.open();
+    group(&store, "c", &["a"]);
+    let sent: Vec<_> = (0..30).map(|n| send(&store, "a", "c", n)).collect();
+    backend.evict(&store);
+    let old = |n: usize| {
+        let mut draft = draft("a", "c", &format!("old-{n}"), "old");
+        draft.client_time = Some(1_000);
+        draft.reply_to = Some(sent[n].msg_id);
+        draft
+    };
+    let drafts: Vec<_> = (0..30).map(old).collect();
+    let receipts = append(&store, drafts.clone());
+    let seqs: Vec<_> = receipts.into_iter().map(|receipt| receipt.unwrap().seq).collect();
+    assert_eq!(seqs, (31..61).collect::<Vec<_>>());
+    let again = append(&store, drafts);
+    assert!(again.into_iter().all(|receipt| receipt.unwrap().duplicate));
+    let nowhere = (0..30).map(|n| draft("a", "nowhere", &n.to_string(), "x")).collect();
+    assert!(append(&store, nowhere).into_iter().all(|answer| answer == Err(Error::ConversationNotFound)));
+}
 
 fn seq_is_dense_and_ids_rise_whatever_the_clock_does<B: Backend>() {
     let backend = B::clocked();

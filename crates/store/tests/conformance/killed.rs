@@ -1,10 +1,10 @@
 //! The tiered engine, killed at every step: whichever call to a server is its last, done or not done, the
 //! operation tried again and the drain that follows leave exactly what was meant, once.
 //!
-//! A kill is a port whose calls all fail from some point on. The call at that point is made or not made;
-//! both are tried.
+//! Both is tried of the last call: that it is made, and that it is not ([`super::mortal`]).
 
 use super::backend::{Backend, block_on, machine_ms};
+use super::mortal::{Kill, Mortal, MortalPostgres, MortalRedis};
 use super::settled::HOT_KEYS;
 use super::talk::*;
 use super::tiered::{Hot, TieredBackend, settings};
@@ -15,85 +15,13 @@ use im_domain::storage::Storage;
 use im_domain::upkeep::Task;
 use im_domain::{MsgId, Result};
 use im_store::native::{NativePostgres, NativeRedis};
-use im_store::postgres::Postgres;
-use im_store::redis::{Argument, Redis, RedisError, Value};
-use im_store::sql::{Row, SqlError};
 use im_store::tiered::Tiered;
-use std::cell::Cell;
 use std::rc::Rc;
-
-/// Calls after which the engine is dead; the last one is made if `last_is_made`.
-#[derive(Clone, Copy, Debug)]
-struct Kill {
-    after: usize,
-    last_is_made: bool,
-}
-
-struct Mortal {
-    kill: Option<Kill>,
-    calls: Cell<usize>,
-}
-
-/// What becomes of a call.
-enum Fate {
-    Made,
-    MadeInVain,
-    NotMade,
-}
-
-impl Mortal {
-    fn fate(&self) -> Fate {
-        let call = self.calls.get();
-        self.calls.set(call + 1);
-        match self.kill {
-            Some(kill) if call == kill.after && kill.last_is_made => Fate::MadeInVain,
-            Some(kill) if call >= kill.after => Fate::NotMade,
-            _ => Fate::Made,
-        }
-    }
-
-    fn died(&self) -> bool {
-        self.kill.is_some_and(|kill| self.calls.get() > kill.after)
-    }
-}
-
-struct MortalRedis(NativeRedis, Rc<Mortal>);
-struct MortalPostgres(NativePostgres, Rc<Mortal>);
-
-impl Redis for MortalRedis {
-    async fn command(&self, name: &str, arguments: Vec<Argument>) -> Result<Vec<Value>, RedisError> {
-        let gone = || Err(RedisError::Unreachable("killed".to_owned()));
-        match self.1.fate() {
-            Fate::Made => self.0.command(name, arguments).await,
-            Fate::MadeInVain => self.0.command(name, arguments).await.and_then(|_| gone()),
-            Fate::NotMade => gone(),
-        }
-    }
-
-    fn connections_lost(&self) -> u64 {
-        self.0.connections_lost()
-    }
-}
-
-impl Postgres for MortalPostgres {
-    async fn query(
-        &self,
-        statement: &str,
-        parameters: Vec<im_store::sql::Value>,
-    ) -> Result<Vec<Row>, SqlError> {
-        let gone = || Err(SqlError::Unavailable("killed".to_owned()));
-        match self.1.fate() {
-            Fate::Made => self.0.query(statement, parameters).await,
-            Fate::MadeInVain => self.0.query(statement, parameters).await.and_then(|_| gone()),
-            Fate::NotMade => gone(),
-        }
-    }
-}
 
 type Engine = Tiered<MortalRedis, MortalPostgres>;
 
 fn engine(backend: &TieredBackend<Hot>, kill: Option<Kill>) -> (Engine, Rc<Mortal>) {
-    let mortal = Rc::new(Mortal { kill, calls: Cell::new(0) });
+    let mortal = Rc::new(Mortal::new(kill));
     let redis = |url: &String| MortalRedis(NativeRedis::new(url).unwrap(), Rc::clone(&mortal));
     let postgres = |url: &String| MortalPostgres(NativePostgres::new(url).unwrap(), Rc::clone(&mortal));
     let redis = backend.redis_urls().iter().map(redis).collect();

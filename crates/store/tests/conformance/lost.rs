@@ -52,3 +52,15 @@ fn what_only_redis_had_is_gone_and_its_numbers_and_ids_are_not_given_again() {
     let reset = sync(&store, "a", "phone", query).unwrap().page.reset;
     assert_eq!(reset.map(|reset| reset.reason), Some(ResetReason::EpochChanged));
 }
+
+#[test]
+fn numbers_are_not_given_again_where_sql_had_the_conversation_and_no_message() {
+    let backend = TieredBackend::<Hot>::new();
+    let store = backend.open();
+    group(&store, "c", &["a"]);
+    backend.drain(&store);
+    let lost: Vec<_> = (0..5).map(|n| send(&store, "a", "c", n)).collect();
+    backend.flush_redis();
+    let next = send(&store, "a", "c", 9);
+    assert!(lost.iter().all(|old| old.msg_id < next.msg_id && old.seq < next.seq), "{lost:?}, {next:?}");
+}

@@ -52,7 +52,7 @@ impl Settled {
             After::Nothing => {}
             After::Drain => self.drain().await,
             After::DrainAmongOthers => drop(self.engine.run(&[Task::Drain], DRAIN_MS).await.unwrap()),
-            After::DrainNowAndThen if self.calls.replace(self.calls.get() + 1) % 2 == 0 => {}
+            After::DrainNowAndThen if self.calls.replace(self.calls.get() + 1).is_multiple_of(2) => {}
             After::DrainNowAndThen => self.drain().await,
             After::Evict => self.evict().await,
         }

@@ -43,7 +43,7 @@ pub(super) async fn move_one<R: Redis, P: Postgres>(
     if !take_over(&way, &this).await? {
         return Ok(false);
     }
-    note(store, partition, to, "").await?;
+    note(store, &[(partition, to)], "").await?;
     Ok(true)
 }
 

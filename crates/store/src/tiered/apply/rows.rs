@@ -1,0 +1,151 @@
+//! Messages and positions.
+
+use super::{ADVANCE, GATE, OUTCOME, signed};
+use crate::sql::Value;
+use crate::tiered::entry::{Body, Entry, Message, Position};
+use im_domain::MsgId;
+use im_domain::ext::Ext;
+
+/// Messages and positions. A position that was moved to a message which was not hot comes without its
+/// `seq`: that message is in SQL, and it is looked up here. A clientMsgId that is taken, in SQL or by an earlier row of the batch, makes
+/// the later message a copy: of that message when the two are the same, otherwise one that is shown.
+pub(super) fn statement() -> String {
+    format!(
+        "WITH {GATE},
+        input AS MATERIALIZED (
+            SELECT t.*, substring($16::bytea FROM (t.ord::int - 1) * 16 + 1 FOR 16) AS fingerprint,
+                substring($17::bytea FROM t.start::int FOR t.length::int) AS content
+            FROM unnest($4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[],
+                $10::bigint[], $11::bigint[], $12::bigint[], $13::text[], $14::text[], $15::text[], $18::text[],
+                $27::bigint[])
+                WITH ORDINALITY AS t(cid, msg_id, seq, countable, counts, kind, reply_to, start, length,
+                    sender, client_msg_id, ext, epoch, stamp, ord), gate
+            WHERE t.stamp > gate.clock),
+        ranked AS (
+            SELECT i.*, first_value(msg_id) OVER w AS first_id, first_value(seq) OVER w AS first_seq,
+                first_value(fingerprint) OVER w AS first_print
+            FROM input i WINDOW w AS (PARTITION BY cid, sender, client_msg_id ORDER BY msg_id)),
+        judged AS MATERIALIZED (
+            SELECT r.*, coalesce(e.seq, r.first_seq) AS original_seq,
+                CASE WHEN e.msg_id IS NULL AND r.first_id = r.msg_id THEN NULL
+                    WHEN coalesce(e.fingerprint, r.first_print) = r.fingerprint
+                        THEN coalesce(e.msg_id, r.first_id) ELSE 0 END AS copy_of
+            FROM ranked r LEFT JOIN LATERAL (
+                SELECT m.msg_id, m.seq, m.fingerprint FROM message m
+                WHERE m.cid = r.cid AND m.sender = r.sender AND m.client_msg_id = r.client_msg_id
+                    AND m.copy_of IS NULL LIMIT 1) e ON true),
+        stored AS (
+            INSERT INTO message (cid, msg_id, seq, countable, sender, client_msg_id, fingerprint, kind, content,
+                reply_to, ext, copy_of)
+            SELECT cid, msg_id, seq, countable, sender, client_msg_id, fingerprint, kind,
+                CASE WHEN copy_of > 0 THEN ''::bytea ELSE content END, reply_to,
+                CASE WHEN copy_of > 0 THEN NULL ELSE ext END, copy_of
+            FROM judged ON CONFLICT (cid, msg_id) DO NOTHING RETURNING cid, copy_of),
+        added AS (SELECT cid, count(*) AS added FROM stored WHERE coalesce(copy_of, 0) = 0 GROUP BY cid),
+        heads AS (
+            UPDATE conversation c SET head_msg_id = greatest(c.head_msg_id, h.msg_id),
+                head_seq = greatest(c.head_seq, h.seq), head_countable = greatest(c.head_countable, h.countable),
+                head_epoch = CASE WHEN h.msg_id > c.head_msg_id THEN h.epoch ELSE c.head_epoch END, update_time = greatest(c.update_time, (h.msg_id >> 22) + 1704067200000),
+                stored = c.stored + h.added
+            FROM (SELECT DISTINCT ON (i.cid) i.cid, i.msg_id, i.seq, i.countable, i.epoch, coalesce(a.added, 0) AS added
+                FROM input i LEFT JOIN added a USING (cid) ORDER BY i.cid, i.msg_id DESC) h
+            WHERE c.cid = h.cid),
+        owned AS (
+            UPDATE member m SET own = m.own + o.sent
+            FROM (SELECT cid, sender, sum(counts) AS sent FROM input WHERE counts > 0 GROUP BY cid, sender) o
+            WHERE m.cid = o.cid AND m.user_id = o.sender),
+        placed AS (
+            INSERT INTO position AS p (cid, user_id, device, msg_id, seq, update_time)
+            SELECT DISTINCT ON (t.cid, t.user_id, t.device) t.cid, t.user_id, t.device, t.msg_id,
+                CASE WHEN t.seq > 0 THEN t.seq ELSE coalesce((SELECT m.seq FROM message m
+                    WHERE m.cid = t.cid AND m.msg_id <= t.msg_id ORDER BY m.msg_id DESC LIMIT 1), 0) END,
+                $26::bigint
+            FROM unnest($19::bigint[], $20::bigint[], $21::bigint[], $22::text[], $23::text[], $24::bigint[])
+                AS t(stamp, cid, msg_id, user_id, device, seq), gate
+            WHERE t.stamp > gate.clock AND $25::bigint > 0
+            ORDER BY t.cid, t.user_id, t.device, t.msg_id DESC
+            ON CONFLICT (cid, user_id, device) DO UPDATE SET
+                seq = CASE WHEN excluded.msg_id > p.msg_id THEN excluded.seq ELSE p.seq END,
+                msg_id = greatest(p.msg_id, excluded.msg_id), update_time = excluded.update_time),
+        {ADVANCE}
+        SELECT {OUTCOME}, (SELECT count(*) FROM stored)
+        UNION ALL SELECT msg_id, copy_of, original_seq FROM judged WHERE copy_of > 0"
+    )
+}
+
+pub(super) fn parameters_of(begin: Vec<Value>, entries: &[Entry], now_ms: u64) -> Vec<Value> {
+    let messages: Vec<(MsgId, &Message)> = entries
+        .iter()
+        .filter_map(|entry| match &entry.body {
+            Body::Message(message) => Some((entry.stamp, message.as_ref())),
+            _ => None,
+        })
+        .collect();
+    let positions: Vec<(MsgId, &Position)> = entries
+        .iter()
+        .filter_map(|entry| match &entry.body {
+            Body::Position(position) => Some((entry.stamp, position)),
+            _ => None,
+        })
+        .collect();
+    let mut parameters = begin;
+    message_parameters(&mut parameters, &messages);
+    position_parameters(&mut parameters, &positions);
+    let stamps = messages.iter().map(|(stamp, _)| Some(stamp.to_sql())).collect();
+    parameters.extend([Value::from(positions.len() as u64), now_ms.into(), Value::Integers(stamps)]);
+    parameters
+}
+
+/// $4 to $18.
+fn message_parameters(parameters: &mut Vec<Value>, messages: &[(MsgId, &Message)]) {
+    let mut contents = Vec::new();
+    let mut prints = Vec::with_capacity(messages.len() * 16);
+    let mut starts = Vec::with_capacity(messages.len());
+    for (_, message) in messages {
+        // SQL counts bytes from 1.
+        starts.push(Some(contents.len() as i64 + 1));
+        contents.extend_from_slice(message.record.content.as_bytes());
+        prints.extend_from_slice(&message.record.fingerprint);
+    }
+    let numbers = |number: &dyn Fn(&(MsgId, &Message)) -> Option<i64>| {
+        Value::Integers(messages.iter().map(number).collect())
+    };
+    let texts = |text: &dyn Fn(&Message) -> Option<String>| {
+        Value::Texts(messages.iter().map(|(_, message)| text(message)).collect())
+    };
+    parameters.extend([
+        numbers(&|(_, message)| Some(message.cid.to_sql())),
+        numbers(&|(_, message)| Some(message.msg_id.to_sql())),
+        numbers(&|(_, message)| signed(message.seq)),
+        numbers(&|(_, message)| signed(message.countable)),
+        numbers(&|(_, message)| Some(i64::from(!message.record.silent))),
+        numbers(&|(_, message)| Some(message.record.kind.number())),
+        numbers(&|(_, message)| message.record.reply_to.map(MsgId::to_sql)),
+        Value::Integers(starts),
+        numbers(&|(_, message)| Some(message.record.content.len() as i64)),
+        texts(&|message| Some(message.record.sender.as_str().to_owned())),
+        texts(&|message| Some(message.record.client_msg_id.clone())),
+        texts(&|message| message.record.ext.as_ref().map(|ext| Ext::as_str(ext).to_owned())),
+        Value::Blob(prints),
+        Value::Blob(contents),
+        texts(&|message| Some(message.epoch.clone())),
+    ]);
+}
+
+/// $19 to $24.
+fn position_parameters(parameters: &mut Vec<Value>, positions: &[(MsgId, &Position)]) {
+    let numbers = |number: &dyn Fn(&(MsgId, &Position)) -> Option<i64>| {
+        Value::Integers(positions.iter().map(number).collect())
+    };
+    let texts = |text: &dyn Fn(&Position) -> &str| {
+        Value::Texts(positions.iter().map(|(_, position)| Some(text(position).to_owned())).collect())
+    };
+    parameters.extend([
+        numbers(&|(stamp, _)| Some(stamp.to_sql())),
+        numbers(&|(_, position)| Some(position.cid.to_sql())),
+        numbers(&|(_, position)| Some(position.msg_id.to_sql())),
+        texts(&|position| &position.user),
+        texts(&|position| &position.device),
+        numbers(&|(_, position)| signed(position.seq)),
+    ]);
+}
