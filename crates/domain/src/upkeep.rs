@@ -20,7 +20,7 @@ pub struct RunReport {
     pub tiered: u64,
     pub expired: u64,
     pub dead_lettered: u64,
-    /// Messages that wait for SQL after the run.
+    /// What waits for SQL after the run: messages, positions, conversations made, changes of members.
     pub backlog: u64,
     pub took_ms: u64,
 }

@@ -21,9 +21,8 @@ for k = 3, #KEYS, 2 do
     local ms = tonumber(redis.call('HGET', KEYS[k], 'ms') or '0')
     local n = redis.call('HGET', KEYS[k], 'n') or '0'
     if known == 'tail' or known == 'gone' then ms, n = math.max(ms, least, now) + tonumber(ARGV[3]), '0' end
-    -- SQL is ahead of this log, and is filled in the log's order: it has all of these entries.
+    -- Markers may be gone whose messages SQL has. The log stays: the gate passes over what SQL has of it.
     if known == 'gone' then
-        redis.call('DEL', KEYS[k + 1], (string.gsub(KEYS[k], 'clock$', 'waiting')))
         redis.call('HSET', KEYS[k], 'doubt', wall + tonumber(ARGV[6]))
     end
     -- Who has another list of servers goes on, unless the server is not the same any more.

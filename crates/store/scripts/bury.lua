@@ -5,6 +5,7 @@
 -- Gives {"verify"} or {"ok", entries moved}.
 local clock = clock_of(KEYS[3], ARGV[1])
 if not clock then return {'verify'} end
+write_though_full(KEYS[1])
 local moved = 0
 for a = 2, #ARGV, 2 do
     local entry = redis.call('XRANGE', KEYS[1], ARGV[a], ARGV[a])[1]

@@ -12,6 +12,7 @@ local PER_CONVERSATION, FIXED = 5, 7
 local clock = clock_of(KEYS[3], ARGV[1])
 if not clock then return {'verify'} end
 local keep, life, entries, conversations = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[6]), tonumber(ARGV[7])
+write_though_full(KEYS[2])
 local gone = {}
 for i = 1, entries do
     local a = FIXED + (i - 1) * 2

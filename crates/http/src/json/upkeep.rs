@@ -45,7 +45,7 @@ pub struct RunOut {
     tiered: u64,
     expired: u64,
     dead_lettered: u64,
-    /// Messages that wait for SQL after the run.
+    /// What waits for SQL after the run: messages, positions, conversations made, changes of members.
     backlog: u64,
     took_ms: u64,
 }

@@ -7,8 +7,8 @@
 //!
 //! 1. `prepare.lua` names a token; whoever comes second gets the same one.
 //! 2. SQL compares the surviving clocks with how far it has got. A clock behind SQL's: state was lost that
-//!    SQL has; that server's hot state is not trusted any more (a new `base`) and its logs are
-//!    dropped. Otherwise all that can be lost are the last writes; with [`super::HotDurability::Always`] not even those.
+//!    SQL has; that server's hot state is not trusted any more (a new `base`).
+//!    Otherwise all that can be lost are the last writes; with [`super::HotDurability::Always`] not even those.
 //! 3. `adopt.lua` lets the clocks go on above everything that was ever given. Unless nothing can be lost
 //!    the epoch is new, and conversations jump ahead in `seq`.
 //!

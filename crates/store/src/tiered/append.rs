@@ -12,6 +12,7 @@ use crate::arguments;
 use crate::postgres::Postgres;
 use crate::redis::{Argument, Redis, Reply};
 use crate::sql::Value;
+use futures::future::Either;
 use im_domain::message::{Ack, Draft, Receipt, Target};
 use im_domain::plan::Plan;
 use im_domain::storage::Actor;
@@ -157,7 +158,7 @@ impl<R: Redis, P: Postgres> Batch<'_, R, P> {
             self.find_quoted(partition, items).await?;
         }
         for (partition, items) in old {
-            self.find_earlier(partition, items).await?;
+            self.look_for_earlier(partition, items).await?;
         }
         Ok(())
     }
@@ -234,8 +235,34 @@ impl<R: Redis, P: Postgres> Batch<'_, R, P> {
         Ok(())
     }
 
-    /// Asks SQL for messages under the drafts' clientMsgIds.
-    async fn find_earlier(&mut self, partition: u8, items: Vec<Item>) -> Result<()> {
+    /// Drafts that are older than their markers wait for SQL. Those that are only in doubt after a loss do
+    /// not wait long: with SQL away too they are stored, and the drain finds what was stored before.
+    async fn look_for_earlier(&mut self, partition: u8, items: Vec<Item>) -> Result<()> {
+        let (doubtful, old): (Vec<_>, Vec<_>) =
+            items.into_iter().partition(|item| matches!(item.copy, EarlierCopy::MarkerDecides));
+        if !old.is_empty() {
+            let found = self.find_earlier(partition, &old).await?;
+            self.answer_earlier(old, found);
+        }
+        if !doubtful.is_empty() {
+            let found = self.glance(partition, &doubtful).await?;
+            self.answer_earlier(doubtful, found);
+        }
+        Ok(())
+    }
+
+    /// As [`Self::find_earlier`], but SQL finds nothing when it is away or takes long.
+    async fn glance(&self, partition: u8, items: &[Item]) -> Result<BTreeMap<u64, Earlier>> {
+        let pause = (self.store.settings.pause)(limits::DOUBT_LOOK_MS_MAX);
+        let look = std::pin::pin!(self.find_earlier(partition, items));
+        match futures::future::select(look, pause).await {
+            Either::Left((Err(Error::SqlUnavailable { .. }), _)) | Either::Right(_) => Ok(BTreeMap::new()),
+            Either::Left((found, _)) => found,
+        }
+    }
+
+    /// Asks SQL for messages under the drafts' clientMsgIds; gives them by the drafts' numbers, from 1.
+    async fn find_earlier(&self, partition: u8, items: &[Item]) -> Result<BTreeMap<u64, Earlier>> {
         const STATEMENT: &str = "
             SELECT i.ord, m.msg_id, m.seq, m.fingerprint, s.epoch
             FROM unnest($2::text[], $3::text[], $4::text[]) WITH ORDINALITY AS i(name, sender, client_msg_id, ord)
@@ -248,7 +275,7 @@ impl<R: Redis, P: Postgres> Batch<'_, R, P> {
         };
         let parameters = vec![
             self.actor.tenant.as_str().into(),
-            names(&items),
+            names(items),
             texts(&|item| item.draft.sender.as_str()),
             texts(&|item| item.draft.client_msg_id.as_str()),
         ];
@@ -256,6 +283,10 @@ impl<R: Redis, P: Postgres> Batch<'_, R, P> {
         for mut row in self.store.sql(partition).await?.query(STATEMENT, parameters).await? {
             found.insert(row.count()?, (row.msg_id()?, row.count()?, row.opt_blob()?, row.text()?));
         }
+        Ok(found)
+    }
+
+    fn answer_earlier(&mut self, items: Vec<Item>, mut found: BTreeMap<u64, Earlier>) {
         for (number, mut item) in (1..).zip(items) {
             let Some((msg_id, seq, fingerprint, epoch)) = found.remove(&number) else {
                 item.copy = EarlierCopy::NotInSql;
@@ -268,9 +299,11 @@ impl<R: Redis, P: Postgres> Batch<'_, R, P> {
             };
             self.answer(item.index, answer);
         }
-        Ok(())
     }
 }
+
+/// A message that SQL has: id, `seq`, fingerprint, and the epoch of its partition.
+type Earlier = (MsgId, u64, Option<Vec<u8>>, String);
 
 /// The conversations of drafts, as an array.
 fn names(items: &[Item]) -> Value {

@@ -44,13 +44,16 @@ pub(super) async fn batch<R: Redis, P: Postgres>(
     }
     let database = home::position(&mut reply)?;
     let epoch = reply.text()?;
+    let (ms, counter) = (reply.number()?, reply.number()?);
+    let clock = stamp::join(ms, u64::from(partition) << 14 | counter);
     let begun = store.now_ms();
     let mut work =
         Work { store, partition, database, epoch, begun, holder, entries: Vec::new(), done: Done::default() };
     while reply.left() > 0 {
         let id = reply.text()?;
         match Entry::parse(&id, &reply.bytes()?) {
-            Some(entry) => work.entries.push(entry),
+            Some(entry) if entry.stamp <= clock => work.entries.push(entry),
+            Some(_) => work.done.dead.push((id, "its stamp was never given".to_owned())),
             None => work.done.dead.push((id, "not an entry of the log".to_owned())),
         }
     }

@@ -16,6 +16,8 @@ pub const EPOCH_CLOCK_GAP_MS: u64 = 2_000;
 /// stored, in milliseconds: clients whose answers were lost have tried again by then. Later retries
 /// are found by the drain.
 pub const DOUBT_MS: u64 = 600_000;
+/// How long that look may take, in milliseconds; a store whose SQL is away too goes on without.
+pub const DOUBT_LOOK_MS_MAX: u64 = 300;
 /// Messages of a conversation kept hot once SQL has them: a few pages.
 pub const HOT_MESSAGES_MAX: u64 = 300;
 /// How long an idle conversation stays hot once SQL has all of its partition, in seconds.

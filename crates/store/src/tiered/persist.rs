@@ -73,6 +73,16 @@ async fn messages<R: Redis, P: Postgres>(
     Err(Error::SqlUnavailable { retry_after_ms: RETRY_AFTER_MS })
 }
 
+/// As [`reach_now`], where that is at most one batch away.
+pub(super) async fn reach_if_near<R: Redis, P: Postgres>(store: &Tiered<R, P>, partition: u8) -> Result<()> {
+    let node = store.node(store.node_of(partition))?;
+    let length = node.redis.command("XLEN", arguments![keys::log(partition)]).await?;
+    match Reply::new(length).number()? {
+        1..=limits::DRAIN_ENTRIES_MAX => reach_now(store, partition).await,
+        _ => Ok(()),
+    }
+}
+
 /// Waits until SQL has everything that the partition's log has now.
 pub(super) async fn reach_now<R: Redis, P: Postgres>(store: &Tiered<R, P>, partition: u8) -> Result<()> {
     const STATEMENT: &str = "SELECT clock FROM partition_state WHERE partition = $1::bigint";

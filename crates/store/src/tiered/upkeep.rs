@@ -33,7 +33,11 @@ pub(super) async fn run<R: Redis, P: Postgres>(
     report.took_ms = took();
     // A run that is made each second and finds nothing leaves no trace.
     if is_wanted(Task::Expire) || report.drained + report.dead_lettered > 0 {
-        record(store, begun, &report).await?;
+        match record(store, begun, &report).await {
+            // A server whose memory is full takes no note, but the run was made.
+            Err(Error::HotUnavailable { .. }) => {}
+            recorded => recorded?,
+        }
     }
     Ok(report)
 }

@@ -29,7 +29,8 @@ pub(super) async fn warm<R: Redis, P: Postgres>(store: &Tiered<R, P>, place: &Pl
         match view.state {
             State::Hot => return Ok(Warmth::Hot),
             State::Untrusted => persist::reach_now(store, place.partition).await?,
-            State::Cold => {}
+            // Hot state is only let go of when SQL has all of it; a key may have been lost otherwise.
+            State::Cold => persist::reach_if_near(store, place.partition).await?,
         }
         if let Some(target) = alias(store, place).await? {
             return Ok(Warmth::Elsewhere(target));

@@ -147,7 +147,8 @@ fn an_older_copy_is_noticed(durability: HotDurability) {
         store.ready().await?;
         store.status(&Tenant::parse("acme").unwrap()).await
     }));
-    assert_eq!((status.tiers.sql, status.backlog), (9, 0));
+    // What the copy's log holds is in SQL, and is passed over when its turn comes.
+    assert_eq!(status.tiers.sql, 9);
     for _ in 0..2 {
         assert_eq!([seen(&store, "a"), seen(&store, "b"), seen(&store, "late")], before);
         assert_eq!(contents(&store, "late"), numbered(9));

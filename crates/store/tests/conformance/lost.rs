@@ -3,6 +3,8 @@
 use super::backend::{Backend, block_on};
 use super::talk::*;
 use super::tiered::{Drained, Hot, TieredBackend};
+use im_domain::Error;
+use im_domain::message::Ack;
 use im_domain::page::{Direction, ResetReason, SyncQuery};
 use im_domain::storage::Storage;
 
@@ -63,4 +65,70 @@ fn numbers_are_not_given_again_where_sql_had_the_conversation_and_no_message() {
     backend.flush_redis();
     let next = send(&store, "a", "c", 9);
     assert!(lost.iter().all(|old| old.msg_id < next.msg_id && old.seq < next.seq), "{lost:?}, {next:?}");
+}
+
+/// A head that is gone while entries wait: nobody should let go of it, and if somebody does, nothing
+/// is counted from an old state.
+#[test]
+fn a_conversation_whose_head_is_gone_is_made_hot_from_all_that_was_written() {
+    let backend = TieredBackend::<Hot>::new();
+    let store = backend.open();
+    group(&store, "c", &["a"]);
+    backend.drain(&store);
+    let before: Vec<_> = (0..3).map(|n| send(&store, "a", "c", n).seq).collect();
+    backend.forget("im:{*}:h:*");
+    let after: Vec<_> = (3..6).map(|n| send(&store, "a", "c", n).seq).collect();
+    assert_eq!([before, after].concat(), [1, 2, 3, 4, 5, 6]);
+    assert_eq!(walk(&store, "a", "c", 10, Direction::Up).len(), 6);
+}
+
+#[test]
+fn a_log_outlives_the_loss_of_its_clock() {
+    let backend = TieredBackend::<Hot>::new();
+    let store = backend.open();
+    group(&store, "c", &["a"]);
+    backend.drain(&store);
+    let sent: Vec<_> = (0..3).map(|n| send(&store, "a", "c", n).msg_id).collect();
+    backend.forget("im:{*}:clock");
+    let next = send(&store, "a", "c", 3);
+    let walked: Vec<_> = walk(&store, "a", "c", 10, Direction::Down).iter().map(|m| m.msg_id).collect();
+    assert_eq!(walked, [&sent[..], &[next.msg_id]].concat());
+}
+
+#[test]
+fn an_entry_with_a_stamp_that_was_never_given_is_set_aside_and_hides_nothing() {
+    let backend = TieredBackend::<Hot>::new();
+    let store = backend.open();
+    group(&store, "c", &["a"]);
+    let first = send(&store, "a", "c", 0);
+    let partition = first.msg_id.partition();
+    let (ms, low) = (first.msg_id.number() >> 22, u64::from(partition) << 14);
+    let forged = format!("p\n{}\n{low}\nacme/c\n1-1\na\nphone\n1-1\n1\n", ms + 3_600_000);
+    let log = format!("im:{{{partition}}}:log");
+    let entry = im_store::arguments![log.as_str(), "*", "v", forged];
+    crate::servers::redis::command_at(backend.redis_url(), "XADD", entry).unwrap();
+    send(&store, "a", "c", 1);
+    let report = block_on(store.run(&[im_domain::upkeep::Task::Drain], 10_000)).unwrap();
+    assert_eq!((report.drained, report.dead_lettered, report.backlog), (2, 1, 0));
+}
+
+#[test]
+fn a_full_redis_is_drained_all_the_same() {
+    let backend = TieredBackend::<Hot>::new();
+    let store = backend.open();
+    group(&store, "c", &["a"]);
+    for n in 0..20 {
+        send(&store, "a", "c", n);
+    }
+    let set = |value: &str| {
+        let setting = im_store::arguments!["SET", "maxmemory", value];
+        crate::servers::redis::command_at(backend.redis_url(), "CONFIG", setting).unwrap();
+    };
+    set("1mb");
+    let refused = block_on(store.append(&actor("a"), vec![draft("a", "c", "full", "x")], Ack::Accepted));
+    assert!(matches!(refused, Err(Error::HotUnavailable { .. })), "{refused:?}");
+    let report = block_on(store.run(&[im_domain::upkeep::Task::Drain], 10_000)).unwrap();
+    assert_eq!((report.drained, report.backlog), (20, 0));
+    set("0");
+    send(&store, "a", "c", 20);
 }
