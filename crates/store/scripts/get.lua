@@ -6,7 +6,7 @@
 local clock = clock_of(KEYS[1], ARGV[1])
 if not clock then return {'verify'} end
 local head = redis.call('HMGET', KEYS[2], 'base', 'cid', 'history', 'seq', 'last', 'hot', 'front')
-if head[1] ~= clock.base then return {'cold', head[1] and 1 or 0} end
+if head[1] ~= clock.base then return {'cold'} end
 local member = redis.call('HGET', KEYS[3], ARGV[2])
 if not member then return {'stranger'} end
 local out = {'ok', clock.epoch, head[2], head[3], head[4], head[5],

@@ -4,14 +4,14 @@
 -- ARGV  1 run, 2 partition, 3 backlog max (entries), 4 "tenant/conversation", 5 actor,
 --       6 privileged (0|1), 7 members max, 8 added, 9 removed, 10 roles; then the users added, those
 --       removed, and for each role: user, role
--- Gives {"verify"}, {"backlog"}, {"cold", stale (0|1)}, {"stranger"}, {"single"}, {"roles"}: only an
+-- Gives {"verify"}, {"backlog"}, {"cold"}, {"stranger"}, {"single"}, {"roles"}: only an
 --       owner sets roles, {"manage"}: only an owner or administrator changes members, {"owner"}: only
 --       an owner removes an owner, {"no member", user}, {"full"}, or {"ok"}.
 local OWNER, ADMIN, MEMBER, SINGLE = '1', '2', '3', '1'
 local clock = clock_of(KEYS[1], ARGV[1])
 if not clock then return {'verify'} end
 local head = redis.call('HMGET', KEYS[3], 'base', 'cid', 'kind', 'last', 'count')
-if head[1] ~= clock.base then return {'cold', head[1] and 1 or 0} end
+if head[1] ~= clock.base then return {'cold'} end
 local added, removed, roles = tonumber(ARGV[8]), tonumber(ARGV[9]), tonumber(ARGV[10])
 
 local function role_of(user)

@@ -3,7 +3,7 @@
 -- KEYS  1 clock, 2 head, 3 members, 4 messages
 -- ARGV  1 run, 2 user, 3 "up" | "down", 4 stamp that all messages are above, 5 stamp that they are
 --       below ("+": none), 6 messages, 7 kinds ("" all, or ",1,2,")
--- Gives {"verify"}; {"cold", stale (0|1)}; {"stranger"}; or {"ok", epoch, cid, history, seq, last, hot,
+-- Gives {"verify"}; {"cold"}; {"stranger"}; or {"ok", epoch, cid, history, seq, last, hot,
 --       member, scanned, then for each message: stamp, value, start of the quoted message's value}.
 --       Messages at or above "hot" are all in the stream. scanned: "" or the stamp at which a search
 --       for kinds was cut off.
@@ -11,7 +11,7 @@ local SCAN_MAX, CHUNK = 2000, 500
 local clock = clock_of(KEYS[1], ARGV[1])
 if not clock then return {'verify'} end
 local head = redis.call('HMGET', KEYS[2], 'base', 'cid', 'history', 'seq', 'last', 'hot', 'front')
-if head[1] ~= clock.base then return {'cold', head[1] and 1 or 0} end
+if head[1] ~= clock.base then return {'cold'} end
 local member = redis.call('HGET', KEYS[3], ARGV[2])
 if not member then return {'stranger'} end
 

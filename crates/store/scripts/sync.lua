@@ -1,10 +1,10 @@
 -- Reads on for a device of a hot conversation, and moves its position to what it confirms.
 --
--- KEYS  1 clock, 2 log, 3 head, 4 members, 5 messages, 6 positions, 7 own
+-- KEYS  1 clock, 2 log, 3 head, 4 members, 5 messages, 6 own, 7 positions
 -- ARGV  1 run, 2 partition, 3 backlog max (entries), 4 "tenant/conversation", 5 user, 6 device, 7 epoch the
 --       device presents ("" none), 8 stamp that it confirms ("" none), 9 stamp up to which messages
 --       have expired, 10 messages
--- Gives {"verify"}; {"cold", stale (0|1)}; {"stranger"}; {"unplaced"}: SQL has to be asked for the
+-- Gives {"verify"}; {"cold"}; {"stranger"}; {"unplaced"}: SQL has to be asked for the
 --       device's position first; {"backlog"}; or what page.lua gives with, after scanned, five more
 --       values before the messages: reset ("", "epoch" or "ahead"), position after the call, position
 --       before it, its seq (0 unknown), seq of the newest hot message up to where the device reads
@@ -12,11 +12,11 @@
 local clock = clock_of(KEYS[1], ARGV[1])
 if not clock then return {'verify'} end
 local head = redis.call('HMGET', KEYS[3], 'base', 'cid', 'history', 'seq', 'last', 'hot', 'whole', 'front')
-if head[1] ~= clock.base then return {'cold', head[1] and 1 or 0} end
+if head[1] ~= clock.base then return {'cold'} end
 local member = redis.call('HGET', KEYS[4], ARGV[5])
 if not member then return {'stranger'} end
 local field = ARGV[5] .. '/' .. ARGV[6]
-local known = redis.call('HGET', KEYS[6], field)
+local known = redis.call('HGET', KEYS[7], field)
 if not known and head[7] ~= '1' then return {'unplaced'} end
 
 local position, position_seq = '0-0', 0
@@ -42,7 +42,7 @@ local before, before_seq = position, position_seq
 if reset == '' and start ~= position and later(start, position) == start then
     if redis.call('XLEN', KEYS[2]) >= tonumber(ARGV[3]) then return {'backlog'} end
     position = start
-    redis.call('HSET', KEYS[6], field, string.format('%s %d', start, start_seq))
+    redis.call('HSET', KEYS[7], field, string.format('%s %d', start, start_seq))
     local ms, low = tick(clock, tonumber(ARGV[2]))
     redis.call('XADD', KEYS[2], '*', 'v', string.format('p\n%d\n%d\n%s\n%s\n%s\n%s\n%s\n%d\n', ms, low, ARGV[4],
         head[2], ARGV[5], ARGV[6], start, start_seq))

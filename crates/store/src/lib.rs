@@ -2,6 +2,7 @@
 //! WIT, nor the platform: components and native programs bring the ports.
 
 pub mod embedded;
+mod message_row;
 #[cfg(feature = "native")]
 pub mod native;
 pub mod postgres;

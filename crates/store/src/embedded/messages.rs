@@ -2,21 +2,18 @@
 
 use super::Embedded;
 use super::access::{HEAD, Head};
+use crate::message_row::read;
 use crate::params;
-use crate::sql::Row;
 use crate::sqlite::Sqlite;
-use im_domain::ext::Ext;
-use im_domain::message::{
-    Action, ControlRef, Kind, Message, Quote, QuoteStatus, SUMMARY_BYTES, Status, summary_of_bytes,
-};
+use im_domain::message::SUMMARY_BYTES;
 use im_domain::page::Found;
 use im_domain::storage::Actor;
-use im_domain::{ConversationId, MsgId, Result, UserId};
+use im_domain::{ConversationId, MsgId, Result};
 use std::collections::HashMap;
 
 /// The columns of a message `x` and of the message it quotes, `q`, with the content left out where
 /// the status says so. `floor` has to be in scope: a quoted message below it is not shown.
-/// [`read`] takes them.
+/// [`crate::message_row`] takes them.
 pub(super) fn columns(floor: &str) -> String {
     format!(
         "x.msg_id, x.seq, x.sender, x.kind, iif(x.status = 0, x.content, x''), x.client_msg_id, x.status,
@@ -31,40 +28,6 @@ pub(super) const COLUMNS: usize = 15;
 
 /// Joins the quoted message `q` of `x`.
 pub(super) const QUOTED: &str = "LEFT JOIN message q ON q.cid = x.cid AND q.msg_id = x.reply_to";
-
-pub(super) fn read(row: &mut Row) -> Result<Message> {
-    let msg_id = row.msg_id()?;
-    Ok(Message {
-        msg_id,
-        seq: row.count()?,
-        sender: UserId::parse(row.text()?)?,
-        kind: row.case(Kind::from_number)?,
-        content: row.utf8()?,
-        client_msg_id: row.text()?,
-        create_time: msg_id.time_ms(),
-        status: row.case(Status::from_number)?,
-        edit_time: row.opt_int()?.and_then(|time| u64::try_from(time).ok()),
-        ext: row.opt_text()?.map(Ext::stored),
-        control: control(row)?,
-        reply_to: quote(row)?,
-    })
-}
-
-fn control(row: &mut Row) -> Result<Option<ControlRef>> {
-    let msg_id = row.opt_msg_id()?;
-    let action = row.opt_int()?.and_then(Action::from_number);
-    Ok(msg_id.zip(action).map(|(msg_id, action)| ControlRef { msg_id, action }))
-}
-
-fn quote(row: &mut Row) -> Result<Option<Quote>> {
-    let msg_id = row.opt_msg_id()?;
-    let sender = row.opt_text()?.map(UserId::parse).transpose()?;
-    let status = row.opt_int()?.and_then(QuoteStatus::from_number);
-    let preview = row.opt_blob()?.map(|bytes| summary_of_bytes(&bytes));
-    // A quoted message that is gone, or that this reader may not see, has no sender here.
-    let status = status.filter(|_| sender.is_some()).unwrap_or(QuoteStatus::Expired);
-    Ok(msg_id.map(|msg_id| Quote { msg_id, sender, preview, status }))
-}
 
 /// Messages of one conversation by id, in the order asked for.
 pub(super) fn get<P: Sqlite>(

@@ -2,7 +2,8 @@
 
 use super::Embedded;
 use super::access::{HEAD, Head};
-use super::messages::{COLUMNS, QUOTED, columns, read};
+use super::messages::{COLUMNS, QUOTED, columns};
+use crate::message_row::read;
 use crate::params;
 use crate::sql::Value;
 use crate::sqlite::Sqlite;

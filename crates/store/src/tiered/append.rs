@@ -332,7 +332,7 @@ async fn call<R: Redis, P: Postgres>(
     places.dedup();
     let mut keys = vec![super::keys::clock(partition), super::keys::log(partition)];
     for place in &places {
-        keys.extend([place.head(), place.members(), place.messages(), place.own(), place.positions()]);
+        keys.extend(place.state());
     }
     keys.extend(items.iter().map(Item::marker));
     let mut arguments: Vec<Argument> = arguments![

@@ -106,16 +106,8 @@ pub(super) async fn insert<R: Redis, P: Postgres>(
     for user in &plan.members {
         arguments.extend(arguments![user.as_str(), plan.role_of(user).number().unsigned_abs()]);
     }
-    let keys = [
-        place.clock(),
-        place.log(),
-        place.head(),
-        place.members(),
-        place.messages(),
-        place.own(),
-        place.positions(),
-        place.alias(),
-    ];
+    let mut keys = place.written();
+    keys.push(place.alias());
     match store.ask_once(place.partition, &script::CREATE, &keys, arguments).await?.0.as_str() {
         "ok" | "exists" | "verify" => Ok(()),
         word => Err(unknown_word("create", word)),

@@ -209,7 +209,7 @@ impl<R: Redis, P: Postgres> Work<'_, R, P> {
         let mut keys =
             vec![keys::lease(self.partition), keys::log(self.partition), keys::clock(self.partition)];
         for place in kept.keys() {
-            keys.extend([place.head(), place.members(), place.messages(), place.own(), place.positions()]);
+            keys.extend(place.state());
         }
         let settings = &self.store.settings;
         let mut arguments: Vec<Argument> = arguments![

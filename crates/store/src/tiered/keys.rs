@@ -90,6 +90,16 @@ impl Place {
         self.key('k')
     }
 
+    /// The conversation's own keys, the head first.
+    pub fn state(&self) -> [String; 5] {
+        [self.head(), self.members(), self.messages(), self.own(), self.positions()]
+    }
+
+    /// What scripts that write to the conversation are given first: clock, log, [`Self::state`].
+    pub fn written(&self) -> Vec<String> {
+        [self.clock(), self.log()].into_iter().chain(self.state()).collect()
+    }
+
     pub fn alias(&self) -> String {
         self.key('a')
     }

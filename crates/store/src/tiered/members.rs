@@ -35,15 +35,7 @@ pub(super) async fn change<R: Redis, P: Postgres>(
     for (user, role) in &change.roles {
         arguments.extend(arguments![user.as_str(), role.number().unsigned_abs()]);
     }
-    let keys = [
-        place.clock(),
-        place.log(),
-        place.head(),
-        place.members(),
-        place.messages(),
-        place.own(),
-        place.positions(),
-    ];
+    let keys = place.written();
     let (word, mut reply) = read::ask_hot(store, &place, &script::MEMBERS, &keys, &arguments).await?;
     if word != "ok" {
         return Err(refusal(&word, &mut reply));

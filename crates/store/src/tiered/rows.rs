@@ -1,21 +1,19 @@
 //! Messages out of SQL, as their reader sees them.
 
+use crate::message_row::{quote_of, read};
 use crate::params;
 use crate::postgres::Postgres;
-use crate::sql::{Row, SqlError, Value};
-use im_domain::ext::Ext;
-use im_domain::message::{
-    Action, ControlRef, Kind, Message, Quote, QuoteStatus, SUMMARY_BYTES, Status, summary_of_bytes,
-};
+use crate::sql::{Row, Value};
+use im_domain::message::{Message, Quote, SUMMARY_BYTES};
 use im_domain::page::{Direction, Range};
-use im_domain::{MsgId, Result, UserId};
+use im_domain::{MsgId, Result};
 use std::collections::HashMap;
 
 /// Rows that readers see: repeated ones are left out.
 pub(super) const SHOWN: &str = "coalesce(copy_of, 0) = 0";
 
 /// The columns of a message `x` and of the message it quotes, `q`, with the content left out where the
-/// status says so. [`read`] takes them.
+/// status says so. [`crate::message_row`] takes them.
 fn columns() -> String {
     format!(
         "x.msg_id, x.seq, x.sender, x.kind, CASE WHEN x.status = 0 THEN x.content ELSE ''::bytea END,
@@ -31,47 +29,6 @@ fn quoted(floor: &str) -> String {
         "LEFT JOIN LATERAL (SELECT sender, status, content FROM message
             WHERE cid = x.cid AND msg_id = x.reply_to AND msg_id > {floor} AND {SHOWN} LIMIT 1) q ON true"
     )
-}
-
-fn read(row: &mut Row) -> Result<Message> {
-    let msg_id = row.msg_id()?;
-    Ok(Message {
-        msg_id,
-        seq: row.count()?,
-        sender: UserId::parse(row.text()?)?,
-        kind: row.case(Kind::from_number)?,
-        content: row.utf8()?,
-        client_msg_id: row.text()?,
-        create_time: msg_id.time_ms(),
-        status: row.case(Status::from_number)?,
-        edit_time: row.opt_int()?.and_then(|time| u64::try_from(time).ok()),
-        ext: row.opt_text()?.map(Ext::stored),
-        control: control(row)?,
-        reply_to: quote(row)?,
-    })
-}
-
-fn control(row: &mut Row) -> Result<Option<ControlRef>, SqlError> {
-    let msg_id = row.opt_msg_id()?;
-    let action = row.opt_int()?.and_then(Action::from_number);
-    Ok(msg_id.zip(action).map(|(msg_id, action)| ControlRef { msg_id, action }))
-}
-
-fn quote(row: &mut Row) -> Result<Option<Quote>> {
-    let Some(msg_id) = row.opt_msg_id()? else {
-        (0..3).for_each(|_| row.skip());
-        return Ok(None);
-    };
-    Ok(Some(quote_of(row, msg_id)?))
-}
-
-/// The columns `sender, status, preview` of a quoted message; without a sender it is gone, or this
-/// reader may not see it.
-fn quote_of(row: &mut Row, msg_id: MsgId) -> Result<Quote> {
-    let sender = row.opt_text()?.map(UserId::parse).transpose()?;
-    let status = row.opt_int()?.and_then(QuoteStatus::from_number).unwrap_or(QuoteStatus::Expired);
-    let preview = row.opt_blob()?.map(|start| summary_of_bytes(&start));
-    Ok(Quote { msg_id, sender, preview, status })
 }
 
 /// The messages of a range that lie below the hot ones; `floor`: up to it nothing is shown.

@@ -114,15 +114,7 @@ impl<R: Redis, P: Postgres> Follower<'_, R, P> {
             stamp::text(expired),
             limit
         ];
-        let keys = [
-            place.clock(),
-            place.log(),
-            place.head(),
-            place.members(),
-            place.messages(),
-            place.positions(),
-            place.own(),
-        ];
+        let keys = place.written();
         for _ in 0..limits::ATTEMPTS_MAX {
             let (word, mut reply) =
                 read::ask_hot(self.store, place, &script::SYNC, &keys, &arguments).await?;

@@ -40,8 +40,8 @@ pub(super) async fn warm<R: Redis, P: Postgres>(store: &Tiered<R, P>, place: &Pl
         };
         let mut arguments = arguments![view.epoch.as_str(), limits::IDLE_LIFE_S];
         arguments.append(&mut seed);
-        let keys =
-            [place.clock(), place.head(), place.members(), place.messages(), place.own(), place.positions()];
+        let mut keys = vec![place.clock()];
+        keys.extend(place.state());
         // "verify" here means that the epoch is not the one any more under which SQL was asked.
         match store.ask_once(place.partition, &script::SEED, &keys, arguments).await?.0.as_str() {
             "ok" => return Ok(Warmth::Hot),
