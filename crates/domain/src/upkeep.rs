@@ -32,7 +32,7 @@ pub struct PartitionStatus {
     pub oldest_unpersisted_ms: u64,
 }
 
-/// Messages per tier.
+/// Messages per tier. While a batch moves it may be counted in both.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tiers {
     pub hot: u64,

@@ -110,7 +110,7 @@ impl From<PartitionStatus> for PartitionOut {
     }
 }
 
-/// Messages per tier.
+/// Messages per tier. While a batch moves it may be counted in both.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Tiers")]
 struct TiersOut {
