@@ -1,10 +1,15 @@
 //! `im_domain::storage::Storage` over the component's imports.
 
-use crate::bindings::{conversations, messages, positions, types, upkeep};
+use crate::bindings::{conversations, messages, positions, push, types, upkeep};
 use im_contract::each;
-use im_domain::conversation::{Conversation, ConversationList, MemberChange, NewConversation};
+use im_domain::conversation::{
+    Conversation, ConversationChange, ConversationList, MemberChange, NewConversation,
+};
+use im_domain::device::{Device, Digest, ReadState, Totals};
+use im_domain::global::{Changes, GlobalCursor};
 use im_domain::message::{Ack, Draft, Receipt};
 use im_domain::page::{Found, Page, PageQuery, SyncPage, SyncQuery};
+use im_domain::push::{Due, PushSettings, PushSettingsChange};
 use im_domain::storage::{Actor, Storage};
 use im_domain::upkeep::{DeadLetter, DeadLetterAction, RunReport, StoreStatus, Task};
 use im_domain::{ConversationId, DeviceId, Error, MsgId, Result, Tenant};
@@ -45,6 +50,15 @@ impl Storage for WitStorage {
         conversations::change_members(actor.clone().into(), id, change.into()).await?.try_into()
     }
 
+    async fn update(
+        &self,
+        actor: &Actor,
+        conversation: &ConversationId,
+        change: ConversationChange,
+    ) -> Result<Conversation> {
+        conversations::update(actor.clone().into(), conversation.to_string(), change.into()).await?.try_into()
+    }
+
     async fn conversation(&self, actor: &Actor, id: &ConversationId) -> Result<Conversation> {
         conversations::get(actor.clone().into(), id.to_string()).await?.try_into()
     }
@@ -55,6 +69,51 @@ impl Storage for WitStorage {
 
     async fn sync(&self, actor: &Actor, device: &DeviceId, query: SyncQuery) -> Result<SyncPage> {
         positions::sync(actor.clone().into(), device.to_string(), query.into()).await?.try_into()
+    }
+
+    async fn global(
+        &self,
+        actor: &Actor,
+        device: Option<&DeviceId>,
+        cursor: Option<GlobalCursor>,
+        limit: u32,
+    ) -> Result<Changes> {
+        let device = device.map(DeviceId::to_string);
+        let cursor = cursor.map_or_else(String::new, |cursor| cursor.to_string());
+        positions::global(actor.clone().into(), device, cursor, limit).await?.try_into()
+    }
+
+    async fn digest(
+        &self,
+        actor: &Actor,
+        device: Option<&DeviceId>,
+        cursor: &str,
+        limit: u32,
+        latest: u32,
+    ) -> Result<Digest> {
+        let device = device.map(DeviceId::to_string);
+        positions::digest(actor.clone().into(), device, cursor.to_owned(), limit, latest).await?.try_into()
+    }
+
+    async fn read(&self, actor: &Actor, conversation: &ConversationId, up_to: MsgId) -> Result<ReadState> {
+        positions::read(actor.clone().into(), conversation.to_string(), up_to.number()).await?.try_into()
+    }
+
+    async fn totals(&self, actor: &Actor) -> Result<Totals> {
+        Ok(positions::totals(actor.clone().into()).await?.into())
+    }
+
+    async fn devices(&self, actor: &Actor, forget: Option<&DeviceId>) -> Result<Vec<Device>> {
+        let forget = forget.map(DeviceId::to_string);
+        im_contract::all(positions::devices(actor.clone().into(), forget).await?)
+    }
+
+    async fn push_settings(&self, actor: &Actor, change: PushSettingsChange) -> Result<PushSettings> {
+        push::settings(actor.clone().into(), change.into()).await?.try_into()
+    }
+
+    async fn push_due(&self, tenant: &Tenant, limit: u32, confirm: &[String]) -> Result<Vec<Due>> {
+        im_contract::all(push::due(tenant.to_string(), limit, confirm.to_vec()).await?)
     }
 
     async fn run(&self, tasks: &[Task], max_ms: u64) -> Result<RunReport> {

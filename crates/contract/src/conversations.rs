@@ -65,6 +65,18 @@ macro_rules! conversation_conversions {
             }
         }
 
+        impl From<im_domain::conversation::ConversationChange> for conversations::ConversationChange {
+            fn from(change: im_domain::conversation::ConversationChange) -> Self {
+                Self { muted: change.muted, history: change.history.map(Into::into) }
+            }
+        }
+
+        impl From<conversations::ConversationChange> for im_domain::conversation::ConversationChange {
+            fn from(change: conversations::ConversationChange) -> Self {
+                Self { muted: change.muted, history: change.history.map(Into::into) }
+            }
+        }
+
         impl From<im_domain::conversation::LastMessage> for types::LastMessage {
             fn from(last: im_domain::conversation::LastMessage) -> Self {
                 Self {

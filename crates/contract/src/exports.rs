@@ -1,6 +1,6 @@
 //! The exports of a storage component: from the contract's types to an engine and back.
 
-/// Implements the four exported interfaces for `$component`.
+/// Implements the exported interfaces for `$component`.
 ///
 /// Called beside [`conversions`](crate::conversions), with the same generated modules in scope. Every
 /// call is checked against the limits of a request and then given to `$with_engine`, an
@@ -77,6 +77,18 @@ macro_rules! exports {
                     Ok(done.await?.into())
                 }
 
+                async fn update(
+                    actor: types::Actor,
+                    conversation: String,
+                    change: conversations::ConversationChange,
+                ) -> Result<types::Conversation, types::Error> {
+                    let actor = Actor::try_from(actor)?;
+                    let id = ConversationId::parse(conversation)?;
+                    let change = change.into();
+                    let done = $with_engine(async |engine| engine.update(&actor, &id, change).await);
+                    Ok(done.await?.into())
+                }
+
                 async fn get(
                     actor: types::Actor,
                     conversation: String,
@@ -108,6 +120,88 @@ macro_rules! exports {
                     let device = DeviceId::parse(device)?;
                     let query = query.try_into()?;
                     Ok($with_engine(async |engine| engine.sync(&actor, &device, query).await).await?.into())
+                }
+
+                async fn global(
+                    actor: types::Actor,
+                    device: Option<String>,
+                    cursor: String,
+                    limit: u32,
+                ) -> Result<positions::Changes, types::Error> {
+                    let actor = Actor::try_from(actor)?;
+                    let device = device.map(DeviceId::parse).transpose()?;
+                    let cursor = im_domain::global::GlobalCursor::parse(&cursor)?;
+                    let limit = im_domain::page::check_limit(limit)?;
+                    let done = $with_engine(async |engine| {
+                        engine.global(&actor, device.as_ref(), cursor, limit).await
+                    });
+                    Ok(done.await?.into())
+                }
+
+                async fn digest(
+                    actor: types::Actor,
+                    device: Option<String>,
+                    cursor: String,
+                    limit: u32,
+                    latest: u32,
+                ) -> Result<positions::DigestPart, types::Error> {
+                    let actor = Actor::try_from(actor)?;
+                    let device = device.map(DeviceId::parse).transpose()?;
+                    let limit = im_domain::page::check_limit(limit)?;
+                    let latest = im_domain::page::check_latest(latest)?;
+                    let done = $with_engine(async |engine| {
+                        engine.digest(&actor, device.as_ref(), &cursor, limit, latest).await
+                    });
+                    Ok(done.await?.into())
+                }
+
+                async fn read(
+                    actor: types::Actor,
+                    conversation: String,
+                    up_to: types::MsgId,
+                ) -> Result<positions::ReadState, types::Error> {
+                    let actor = Actor::try_from(actor)?;
+                    let conversation = ConversationId::parse(conversation)?;
+                    let up_to = $crate::msg_id(up_to)?;
+                    let done = $with_engine(async |engine| engine.read(&actor, &conversation, up_to).await);
+                    Ok(done.await?.into())
+                }
+
+                async fn totals(actor: types::Actor) -> Result<positions::Totals, types::Error> {
+                    let actor = Actor::try_from(actor)?;
+                    Ok($with_engine(async |engine| engine.totals(&actor).await).await?.into())
+                }
+
+                async fn devices(
+                    actor: types::Actor,
+                    forget: Option<String>,
+                ) -> Result<Vec<positions::Device>, types::Error> {
+                    let actor = Actor::try_from(actor)?;
+                    let forget = forget.map(DeviceId::parse).transpose()?;
+                    let done = $with_engine(async |engine| engine.devices(&actor, forget.as_ref()).await);
+                    Ok($crate::each(done.await?))
+                }
+            }
+
+            impl push::Guest for $component {
+                async fn settings(
+                    actor: types::Actor,
+                    change: push::PushSettingsChange,
+                ) -> Result<push::PushSettings, types::Error> {
+                    let actor = Actor::try_from(actor)?;
+                    let change = change.try_into()?;
+                    Ok($with_engine(async |engine| engine.push_settings(&actor, change).await).await?.into())
+                }
+
+                async fn due(
+                    tenant: String,
+                    limit: u32,
+                    confirm: Vec<String>,
+                ) -> Result<Vec<push::DueUser>, types::Error> {
+                    let tenant = Tenant::parse(tenant)?;
+                    let limit = im_domain::page::check_limit(limit)?;
+                    let done = $with_engine(async |engine| engine.push_due(&tenant, limit, &confirm).await);
+                    Ok($crate::each(done.await?))
                 }
             }
 

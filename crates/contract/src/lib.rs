@@ -2,7 +2,7 @@
 //!
 //! The generated types are other ones in every component, so the conversions are a macro. It is
 //! called once per component, in a module that has the generated modules `types`, `messages`,
-//! `conversations`, `positions` and `upkeep` in scope, and implements `From`, or `TryFrom` with the
+//! `conversations`, `positions`, `push` and `upkeep` in scope, and implements `From`, or `TryFrom` with the
 //! domain's error where a name has to be checked, in both directions. What a storage component exports
 //! is a macro as well, and for the same reason.
 
@@ -11,6 +11,7 @@ mod error;
 mod exports;
 mod messages;
 mod positions;
+mod push;
 pub mod surroundings;
 mod upkeep;
 
@@ -25,6 +26,7 @@ macro_rules! conversions {
         $crate::message_conversions!();
         $crate::conversation_conversions!();
         $crate::position_conversions!();
+        $crate::push_conversions!();
         $crate::upkeep_conversions!();
     };
 }

@@ -179,6 +179,19 @@ macro_rules! message_conversions {
             }
         }
 
+        impl From<im_domain::page::Reset> for types::Reset {
+            fn from(reset: im_domain::page::Reset) -> Self {
+                Self { reason: reset.reason.into(), oldest: reset.oldest.number() }
+            }
+        }
+
+        impl TryFrom<types::Reset> for im_domain::page::Reset {
+            type Error = im_domain::Error;
+            fn try_from(reset: types::Reset) -> im_domain::Result<Self> {
+                Ok(Self { reason: reset.reason.into(), oldest: $crate::msg_id(reset.oldest)? })
+            }
+        }
+
         impl From<im_domain::page::Page> for types::Page {
             fn from(page: im_domain::page::Page) -> Self {
                 Self {
@@ -188,10 +201,7 @@ macro_rules! message_conversions {
                     cursor: page.cursor.number(),
                     epoch: page.epoch,
                     head_seq: page.head_seq,
-                    reset: page.reset.map(|reset| types::Reset {
-                        reason: reset.reason.into(),
-                        oldest: reset.oldest.number(),
-                    }),
+                    reset: page.reset.map(Into::into),
                 }
             }
         }
@@ -199,12 +209,6 @@ macro_rules! message_conversions {
         impl TryFrom<types::Page> for im_domain::page::Page {
             type Error = im_domain::Error;
             fn try_from(page: types::Page) -> im_domain::Result<Self> {
-                let reset = page.reset.map(|reset| {
-                    Ok::<_, im_domain::Error>(im_domain::page::Reset {
-                        reason: reset.reason.into(),
-                        oldest: $crate::msg_id(reset.oldest)?,
-                    })
-                });
                 Ok(Self {
                     conversation: im_domain::ConversationId::parse(page.conversation)?,
                     messages: $crate::all(page.messages)?,
@@ -212,7 +216,7 @@ macro_rules! message_conversions {
                     cursor: $crate::msg_id(page.cursor)?,
                     epoch: page.epoch,
                     head_seq: page.head_seq,
-                    reset: reset.transpose()?,
+                    reset: page.reset.map(im_domain::page::Reset::try_from).transpose()?,
                 })
             }
         }

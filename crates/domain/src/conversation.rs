@@ -54,6 +54,25 @@ impl MemberChange {
     }
 }
 
+/// A change of a conversation's settings; absent: nothing changes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ConversationChange {
+    /// The user's own setting.
+    pub muted: Option<bool>,
+    /// Everybody's, for those who join from now on as for those who have joined.
+    pub history: Option<History>,
+}
+
+impl ConversationChange {
+    /// Checks what types alone cannot.
+    pub fn check(&self) -> Result<()> {
+        match self.muted.is_none() && self.history.is_none() {
+            true => Err(Error::invalid("muted", "name what is to change: muted or history")),
+            false => Ok(()),
+        }
+    }
+}
+
 /// The last message of a conversation, as lists show it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LastMessage {

@@ -3,8 +3,10 @@
 
 pub mod clock;
 pub mod conversation;
+pub mod device;
 pub mod error;
 pub mod ext;
+pub mod global;
 pub mod limits;
 pub mod message;
 pub mod msg_id;
@@ -13,6 +15,7 @@ pub mod page;
 pub mod pair;
 pub mod partition;
 pub mod plan;
+pub mod push;
 pub mod storage;
 pub mod upkeep;
 

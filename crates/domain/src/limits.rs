@@ -39,8 +39,47 @@ pub const MEMBERS_MAX: usize = 100_000;
 pub const MEMBERS_PER_CALL_MAX: usize = 10_000;
 /// Longest `lastMsg.summary` and `replyTo.preview`, in characters; longer texts are cut there.
 pub const SUMMARY_CHARS_MAX: usize = 100;
-/// Longest conversation-list cursor, in characters: a decimal 64-bit number.
-pub const LIST_CURSOR_CHARS_MAX: usize = 20;
+/// Longest conversation-list cursor, in characters: a decimal 64-bit number and a name.
+pub const LIST_CURSOR_CHARS_MAX: usize = 20 + 1 + NAME_CHARS_MAX;
+/// Longest cursor of `sync/global`, in characters: an epoch and a decimal 64-bit number for each of the
+/// 64 servers a store can have, and one more.
+pub const GLOBAL_CURSOR_CHARS_MAX: usize = EPOCH_CHARS_MAX + 65 * 21;
+/// Changed conversations in one answer of `sync/global` when the caller names no number.
+pub const GLOBAL_ITEMS_DEFAULT: u32 = 100;
+/// Conversations in one answer of `sync/digest` when the caller names no number.
+pub const DIGEST_ITEMS_DEFAULT: u32 = 50;
+/// Newest messages of each conversation in a digest when the caller names no number.
+pub const DIGEST_LATEST_DEFAULT: u32 = 1;
+/// Most newest messages of each conversation in a digest: more is a page.
+pub const DIGEST_LATEST_MAX: u32 = 5;
+/// Most members of a conversation of which each is told of every message; those of larger ones look it
+/// up, so that a message to them costs the same whatever their number.
+pub const INDEX_MEMBERS_MAX: u64 = 500;
+/// How precisely `lastSeen` of a device is kept, in milliseconds: a device that asks again and again does
+/// not write each time.
+pub const DEVICE_SEEN_STEP_MS: u64 = 10_000;
+/// Most devices of a user: registering another one forgets the one that was seen longest ago.
+pub const DEVICES_MAX: usize = 100;
+/// Offline messages at which a user becomes due for a push, unless configured.
+pub const PUSH_MESSAGES_DEFAULT: u64 = 5;
+/// How long an offline message waits until its user becomes due for a push, in milliseconds, unless
+/// configured.
+pub const PUSH_WAIT_MS_DEFAULT: u64 = 300_000;
+/// How long after the last sync of any device a user is offline, in milliseconds, unless configured.
+pub const PUSH_OFFLINE_MS_DEFAULT: u64 = 60_000;
+/// How long a push worker has a user to itself, in milliseconds; not confirmed until then, the user is
+/// given out again.
+pub const PUSH_LEASE_MS: u64 = 60_000;
+/// Users in one answer of `push/due` when the caller names no number, and leases confirmed by one call.
+pub const PUSH_DUE_DEFAULT: u32 = 100;
+/// Most leases one `push/due` call may confirm.
+pub const PUSH_CONFIRM_MAX: usize = 1_000;
+/// Newest messages shown in a push.
+pub const PUSH_PREVIEW_MAX: usize = 3;
+/// Conversations of one user that a push looks at: the newest; more do not make it more urgent.
+pub const PUSH_CONVERSATIONS_MAX: usize = 50;
+/// Most conversations that a user names as muted in one call.
+pub const MUTED_MAX: usize = 1_000;
 /// Shortest HS256 secret, in bytes: RFC 7518, section 3.2, asks for the size of the hash.
 pub const HS256_SECRET_BYTES_MIN: usize = 32;
 /// Longest token, in bytes: what fits a header beside others; ours have about 250.

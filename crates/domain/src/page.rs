@@ -1,7 +1,7 @@
 //! Pages of a conversation's history.
 
 use crate::error::{Error, Result};
-use crate::limits::{PAGE_CONTENT_BYTES_MAX, PAGE_ITEMS_MAX};
+use crate::limits::{DIGEST_LATEST_MAX, PAGE_CONTENT_BYTES_MAX, PAGE_ITEMS_MAX};
 use crate::message::{Kind, Message, spelled};
 use crate::msg_id::MsgId;
 use crate::name::ConversationId;
@@ -20,6 +20,14 @@ pub fn check_limit(limit: u32) -> Result<u32> {
         return Ok(limit);
     }
     Err(Error::invalid("limit", format!("must be 1 to {PAGE_ITEMS_MAX}")))
+}
+
+/// Checks the number of newest messages of each conversation in a digest.
+pub fn check_latest(latest: u32) -> Result<u32> {
+    if (1..=DIGEST_LATEST_MAX).contains(&latest) {
+        return Ok(latest);
+    }
+    Err(Error::invalid("latest", format!("must be 1 to {DIGEST_LATEST_MAX}")))
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

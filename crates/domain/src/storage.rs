@@ -1,12 +1,17 @@
 //! The port between the functions and a store: what `wit/` says, in the domain's own types.
 //! What each method promises stands there.
 
-use crate::conversation::{Conversation, ConversationList, MemberChange, NewConversation};
+use crate::conversation::{
+    Conversation, ConversationChange, ConversationList, MemberChange, NewConversation,
+};
+use crate::device::{Device, Digest, ReadState, Totals};
 use crate::error::Result;
+use crate::global::{Changes, GlobalCursor};
 use crate::message::{Ack, Draft, Receipt};
 use crate::msg_id::MsgId;
 use crate::name::{ConversationId, DeviceId, Tenant, UserId};
 use crate::page::{Found, Page, PageQuery, SyncPage, SyncQuery};
+use crate::push::{Due, PushSettings, PushSettingsChange};
 use crate::upkeep::{DeadLetter, DeadLetterAction, RunReport, StoreStatus, Task};
 
 /// Who asks, as the token said.
@@ -33,10 +38,37 @@ pub trait Storage {
         conversation: &ConversationId,
         change: MemberChange,
     ) -> Result<Conversation>;
+    async fn update(
+        &self,
+        actor: &Actor,
+        conversation: &ConversationId,
+        change: ConversationChange,
+    ) -> Result<Conversation>;
     async fn conversation(&self, actor: &Actor, id: &ConversationId) -> Result<Conversation>;
     async fn list(&self, actor: &Actor, cursor: &str, limit: u32) -> Result<ConversationList>;
 
     async fn sync(&self, actor: &Actor, device: &DeviceId, query: SyncQuery) -> Result<SyncPage>;
+    async fn global(
+        &self,
+        actor: &Actor,
+        device: Option<&DeviceId>,
+        cursor: Option<GlobalCursor>,
+        limit: u32,
+    ) -> Result<Changes>;
+    async fn digest(
+        &self,
+        actor: &Actor,
+        device: Option<&DeviceId>,
+        cursor: &str,
+        limit: u32,
+        latest: u32,
+    ) -> Result<Digest>;
+    async fn read(&self, actor: &Actor, conversation: &ConversationId, up_to: MsgId) -> Result<ReadState>;
+    async fn totals(&self, actor: &Actor) -> Result<Totals>;
+    async fn devices(&self, actor: &Actor, forget: Option<&DeviceId>) -> Result<Vec<Device>>;
+
+    async fn push_settings(&self, actor: &Actor, change: PushSettingsChange) -> Result<PushSettings>;
+    async fn push_due(&self, tenant: &Tenant, limit: u32, confirm: &[String]) -> Result<Vec<Due>>;
 
     async fn run(&self, tasks: &[Task], max_ms: u64) -> Result<RunReport>;
     async fn dead_letters(

@@ -118,6 +118,8 @@ async fn connect(redis: &[ServerUrl], postgres: &[ServerUrl]) -> Result<Engine, 
         backlog_max: limits::BACKLOG_ENTRIES_MAX,
         marker_life_s: limits::MARKER_LIFE_S_DEFAULT,
         retention_ms: 0,
+        push: im_domain::push::PushRules::default(),
+        index_members_max: im_domain::limits::INDEX_MEMBERS_MAX,
     };
     let pause = |ms| -> im_store::tiered::Pause { Box::pin(tokio::time::sleep(Duration::from_millis(ms))) };
     let chance = || random().unwrap_or_else(|_| since_1970().as_nanos());

@@ -2,6 +2,8 @@
 
 use crate::sqlite::SpinSqlite;
 use im_contract::surroundings::{now_ms, random};
+use im_domain::limits::INDEX_MEMBERS_MAX;
+use im_domain::push::PushRules;
 use im_domain::{Error, Result};
 use im_store::embedded::{Embedded, Environment};
 use spin_sdk::variables;
@@ -33,8 +35,13 @@ async fn engine() -> Result<Rc<Engine>> {
     if let Some(engine) = ENGINE.with_borrow(Clone::clone) {
         return Ok(engine);
     }
-    let retention_ms = retention_ms().await?;
-    let environment = Environment { now_ms: Box::new(now_ms), random: Box::new(random), retention_ms };
+    let environment = Environment {
+        now_ms: Box::new(now_ms),
+        random: Box::new(random),
+        retention_ms: retention_ms().await?,
+        push: push_rules().await?,
+        index_members_max: INDEX_MEMBERS_MAX,
+    };
     let engine = Rc::new(Embedded::open(SpinSqlite::open()?, environment)?);
     ENGINE.set(Some(Rc::clone(&engine)));
     Ok(engine)
@@ -47,11 +54,21 @@ fn forget_after<T>(outcome: &Result<T>) {
     }
 }
 
+async fn push_rules() -> Result<PushRules> {
+    PushRules::parse(
+        &get("push_messages").await?,
+        &get("push_wait_ms").await?,
+        &get("push_offline_ms").await?,
+    )
+}
+
+async fn get(name: &str) -> Result<String> {
+    let value = variables::get(name).await;
+    value.map_err(|error| Error::internal(format!("variable {name}: {error:?}")))
+}
+
 async fn retention_ms() -> Result<u64> {
-    let text = variables::get(RETENTION_VARIABLE)
-        .await
-        .map_err(|error| Error::internal(format!("variable {RETENTION_VARIABLE}: {error:?}")))?;
-    text.trim().parse().map_err(|_| {
+    get(RETENTION_VARIABLE).await?.trim().parse().map_err(|_| {
         Error::internal(format!("variable {RETENTION_VARIABLE}: must be a number of milliseconds, 0 or more"))
     })
 }

@@ -26,6 +26,8 @@ impl Service {
             now_ms: Box::new(|| NOW_MS),
             random: Box::new(move || random.replace(random.get() + 1)),
             retention_ms: 0,
+            push: im_domain::push::PushRules::default(),
+            index_members_max: im_domain::limits::INDEX_MEMBERS_MAX,
         };
         let db = NativeSqlite::open(&folder.path().join("store.db")).unwrap();
         let store = Embedded::open(db, environment).unwrap();

@@ -141,3 +141,7 @@ fn last(row: &mut Row) -> Result<Option<LastMessage>> {
 fn bytes(row: &mut Row) -> Result<Vec<u8>, SqlError> {
     Ok(row.opt_blob()?.unwrap_or_default())
 }
+
+pub(super) fn totals<P: Sqlite>(_store: &Embedded<P>, _actor: &Actor) -> Result<im_domain::device::Totals> {
+    Err(Error::internal("not made yet"))
+}

@@ -13,21 +13,31 @@ mod access;
 mod append;
 mod clock;
 mod conversation;
+mod devices;
 mod expire;
+mod global;
 mod list;
 mod members;
 mod messages;
 mod migrate;
 mod pages;
 mod positions;
+mod push;
+mod read_position;
+mod settings;
 mod transaction;
 mod upkeep;
 
 use crate::sql::SqlError;
 use crate::sqlite::Sqlite;
-use im_domain::conversation::{Conversation, ConversationList, MemberChange, NewConversation};
+use im_domain::conversation::{
+    Conversation, ConversationChange, ConversationList, MemberChange, NewConversation,
+};
+use im_domain::device::{Device, Digest, ReadState, Totals};
+use im_domain::global::{Changes, GlobalCursor};
 use im_domain::message::{Ack, Draft, Receipt};
 use im_domain::page::{Found, Page, PageQuery, SyncPage, SyncQuery};
+use im_domain::push::{Due, PushRules, PushSettings, PushSettingsChange};
 use im_domain::storage::{Actor, Storage};
 use im_domain::upkeep::{DeadLetter, DeadLetterAction, RunReport, StoreStatus, Task};
 use im_domain::{ConversationId, DeviceId, Error, MsgId, Result, Tenant};
@@ -46,6 +56,11 @@ pub struct Environment {
     pub random: Box<dyn Fn() -> u128>,
     /// How long messages are kept, in milliseconds; 0: for ever.
     pub retention_ms: u64,
+    /// When users become due for a push.
+    pub push: PushRules,
+    /// Most members of a conversation of which each is told of every message; see
+    /// [`im_domain::limits::INDEX_MEMBERS_MAX`].
+    pub index_members_max: u64,
 }
 
 /// A store on one SQLite connection.
@@ -127,6 +142,15 @@ impl<P: Sqlite> Storage for Embedded<P> {
         members::change(self, actor, conversation, &change)
     }
 
+    async fn update(
+        &self,
+        actor: &Actor,
+        conversation: &ConversationId,
+        change: ConversationChange,
+    ) -> Result<Conversation> {
+        settings::update(self, actor, conversation, &change)
+    }
+
     async fn conversation(&self, actor: &Actor, id: &ConversationId) -> Result<Conversation> {
         list::one(self, actor, id)
     }
@@ -137,6 +161,49 @@ impl<P: Sqlite> Storage for Embedded<P> {
 
     async fn sync(&self, actor: &Actor, device: &DeviceId, query: SyncQuery) -> Result<SyncPage> {
         positions::sync(self, actor, device, &query)
+    }
+
+    async fn global(
+        &self,
+        actor: &Actor,
+        device: Option<&DeviceId>,
+        cursor: Option<GlobalCursor>,
+        limit: u32,
+    ) -> Result<Changes> {
+        devices::seen(self, actor, device)?;
+        global::changes(self, actor, cursor.as_ref(), limit)
+    }
+
+    async fn digest(
+        &self,
+        actor: &Actor,
+        device: Option<&DeviceId>,
+        cursor: &str,
+        limit: u32,
+        latest: u32,
+    ) -> Result<Digest> {
+        devices::seen(self, actor, device)?;
+        crate::digest::digest(self, actor, cursor, limit, latest).await
+    }
+
+    async fn read(&self, actor: &Actor, conversation: &ConversationId, up_to: MsgId) -> Result<ReadState> {
+        read_position::read(self, actor, conversation, up_to)
+    }
+
+    async fn totals(&self, actor: &Actor) -> Result<Totals> {
+        list::totals(self, actor)
+    }
+
+    async fn devices(&self, actor: &Actor, forget: Option<&DeviceId>) -> Result<Vec<Device>> {
+        devices::devices(self, actor, forget)
+    }
+
+    async fn push_settings(&self, actor: &Actor, change: PushSettingsChange) -> Result<PushSettings> {
+        push::settings(self, actor, &change)
+    }
+
+    async fn push_due(&self, tenant: &Tenant, limit: u32, confirm: &[String]) -> Result<Vec<Due>> {
+        push::due(self, tenant, limit, confirm)
     }
 
     async fn run(&self, tasks: &[Task], max_ms: u64) -> Result<RunReport> {

@@ -141,7 +141,13 @@ mod tests {
     /// nothing is sorted but the few ids of a page of several types.
     #[test]
     fn a_page_reads_ranges_of_indexes_and_nothing_else() {
-        let environment = Environment { now_ms: Box::new(|| 0), random: Box::new(|| 1), retention_ms: 0 };
+        let environment = Environment {
+            now_ms: Box::new(|| 0),
+            random: Box::new(|| 1),
+            retention_ms: 0,
+            push: im_domain::push::PushRules::default(),
+            index_members_max: im_domain::limits::INDEX_MEMBERS_MAX,
+        };
         let store = Embedded::open(NativeSqlite::open(Path::new(":memory:")).unwrap(), environment).unwrap();
         for kinds in [vec![], vec![Kind::Image], vec![Kind::Image, Kind::Custom]] {
             for direction in [Direction::Up, Direction::Down] {

@@ -5,6 +5,8 @@ mod server_url;
 
 use super::limits::BACKLOG_ENTRIES_MAX;
 use super::{HotDurability, Pause, Settings};
+use im_domain::limits::INDEX_MEMBERS_MAX;
+use im_domain::push::PushRules;
 use im_domain::{Error, Result};
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
@@ -33,6 +35,10 @@ pub struct Given {
     pub dedup_seconds: String,
     /// 0: for ever.
     pub retention_ms: String,
+    /// See [`PushRules::parse`].
+    pub push_messages: String,
+    pub push_wait_ms: String,
+    pub push_offline_ms: String,
 }
 
 /// The variables, checked.
@@ -44,6 +50,7 @@ pub struct Config {
     pub backlog_max: u64,
     pub marker_life_s: u64,
     pub retention_ms: u64,
+    pub push: PushRules,
 }
 
 impl Config {
@@ -55,6 +62,7 @@ impl Config {
             backlog_max: number("backlog_max", &given.backlog_max, 1..=BACKLOG_ENTRIES_MAX)?,
             marker_life_s: number("dedup_seconds", &given.dedup_seconds, 1..=DEDUP_SECONDS_MAX)?,
             retention_ms: number("retention_ms", &given.retention_ms, 0..=u64::MAX)?,
+            push: PushRules::parse(&given.push_messages, &given.push_wait_ms, &given.push_offline_ms)?,
         })
     }
 
@@ -74,6 +82,8 @@ impl Config {
             hot_durability: self.hot_durability,
             backlog_max: self.backlog_max,
             marker_life_s: self.marker_life_s,
+            push: self.push.clone(),
+            index_members_max: INDEX_MEMBERS_MAX,
         }
     }
 }

@@ -206,3 +206,10 @@ async fn views<R: Redis, P: Postgres>(
     }
     Ok(found)
 }
+
+pub(super) async fn totals<R: Redis, P: Postgres>(
+    _store: &Tiered<R, P>,
+    _actor: &Actor,
+) -> Result<im_domain::device::Totals> {
+    Err(Error::internal("not made yet"))
+}

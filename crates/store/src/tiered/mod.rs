@@ -18,9 +18,11 @@ mod apply;
 pub mod config;
 mod create;
 mod dead;
+mod devices;
 mod drain;
 mod entry;
 mod expire;
+mod global;
 mod history;
 mod home;
 mod keys;
@@ -31,11 +33,14 @@ mod members;
 mod migrate;
 mod pages;
 mod persist;
+mod push;
 mod read;
+mod read_position;
 pub mod rebalance;
 mod record;
 mod rows;
 mod script;
+mod settings;
 mod stamp;
 mod sync;
 mod topology;
@@ -47,10 +52,15 @@ pub use migrate::{MigrationReport, migrate};
 
 use crate::postgres::Postgres;
 use crate::redis::{Argument, Redis, Reply};
-use im_domain::conversation::{Conversation, ConversationList, MemberChange, NewConversation};
+use im_domain::conversation::{
+    Conversation, ConversationChange, ConversationList, MemberChange, NewConversation,
+};
+use im_domain::device::{Device, Digest, ReadState, Totals};
+use im_domain::global::{Changes, GlobalCursor};
 use im_domain::limits::RETRY_AFTER_MS;
 use im_domain::message::{Ack, Draft, Receipt};
 use im_domain::page::{Found, Page, PageQuery, SyncPage, SyncQuery};
+use im_domain::push::{Due, PushRules, PushSettings, PushSettingsChange};
 use im_domain::storage::{Actor, Storage};
 use im_domain::upkeep::{DeadLetter, DeadLetterAction, RunReport, StoreStatus, Task};
 use im_domain::{ConversationId, DeviceId, Error, MsgId, Result, Tenant};
@@ -90,6 +100,11 @@ pub struct Settings {
     pub backlog_max: u64,
     /// Life of an idempotency marker, in seconds, at least 1.
     pub marker_life_s: u64,
+    /// When users become due for a push.
+    pub push: PushRules,
+    /// Most members of a conversation of which each is told of every message; see
+    /// [`im_domain::limits::INDEX_MEMBERS_MAX`].
+    pub index_members_max: u64,
 }
 
 /// A Redis server.
@@ -270,6 +285,15 @@ impl<R: Redis, P: Postgres> Storage for Tiered<R, P> {
         members::change(self, actor, conversation, &change).await
     }
 
+    async fn update(
+        &self,
+        actor: &Actor,
+        conversation: &ConversationId,
+        change: ConversationChange,
+    ) -> Result<Conversation> {
+        settings::update(self, actor, conversation, &change).await
+    }
+
     async fn conversation(&self, actor: &Actor, id: &ConversationId) -> Result<Conversation> {
         view::one(self, actor, id).await
     }
@@ -280,6 +304,49 @@ impl<R: Redis, P: Postgres> Storage for Tiered<R, P> {
 
     async fn sync(&self, actor: &Actor, device: &DeviceId, query: SyncQuery) -> Result<SyncPage> {
         sync::sync(self, actor, device, &query).await
+    }
+
+    async fn global(
+        &self,
+        actor: &Actor,
+        device: Option<&DeviceId>,
+        cursor: Option<GlobalCursor>,
+        limit: u32,
+    ) -> Result<Changes> {
+        devices::seen(self, actor, device).await?;
+        global::changes(self, actor, cursor.as_ref(), limit).await
+    }
+
+    async fn digest(
+        &self,
+        actor: &Actor,
+        device: Option<&DeviceId>,
+        cursor: &str,
+        limit: u32,
+        latest: u32,
+    ) -> Result<Digest> {
+        devices::seen(self, actor, device).await?;
+        crate::digest::digest(self, actor, cursor, limit, latest).await
+    }
+
+    async fn read(&self, actor: &Actor, conversation: &ConversationId, up_to: MsgId) -> Result<ReadState> {
+        read_position::read(self, actor, conversation, up_to).await
+    }
+
+    async fn totals(&self, actor: &Actor) -> Result<Totals> {
+        list::totals(self, actor).await
+    }
+
+    async fn devices(&self, actor: &Actor, forget: Option<&DeviceId>) -> Result<Vec<Device>> {
+        devices::devices(self, actor, forget).await
+    }
+
+    async fn push_settings(&self, actor: &Actor, change: PushSettingsChange) -> Result<PushSettings> {
+        push::settings(self, actor, &change).await
+    }
+
+    async fn push_due(&self, tenant: &Tenant, limit: u32, confirm: &[String]) -> Result<Vec<Due>> {
+        push::due(self, tenant, limit, confirm).await
     }
 
     async fn run(&self, tasks: &[Task], max_ms: u64) -> Result<RunReport> {

@@ -3,6 +3,7 @@
 pub use crate::servers::block_on;
 use im_domain::Result;
 use im_domain::msg_id::ID_EPOCH_MS;
+use im_domain::push::PushRules;
 use im_domain::storage::Storage;
 use im_store::embedded::{Embedded, Environment};
 use im_store::native::NativeSqlite;
@@ -13,6 +14,15 @@ use tempfile::TempDir;
 
 /// Where the clock of a test stands at first: some time in 2024.
 pub const START_MS: u64 = ID_EPOCH_MS + 10_000_000_000;
+
+/// Members up to which a conversation is noted for each of them, in tests: small, so that groups grow
+/// across it.
+pub const INDEX_MEMBERS: u64 = 5;
+
+/// When users become due, in tests.
+pub fn push_rules() -> PushRules {
+    PushRules::parse("5", "300000", "60000").unwrap()
+}
 
 /// A store of a test's own. Its clock stands still, where the test has set it, if it was made with
 /// [`Self::clocked`] or [`Self::keeping`]; else a test must not look at it.
@@ -129,7 +139,13 @@ impl EmbeddedBackend {
 }
 
 fn open(file: &Path, retention_ms: u64, now_ms: Box<dyn Fn() -> u64>) -> Result<Embedded<NativeSqlite>> {
-    let environment = Environment { now_ms, random: Box::new(rand::random), retention_ms };
+    let environment = Environment {
+        now_ms,
+        random: Box::new(rand::random),
+        retention_ms,
+        push: push_rules(),
+        index_members_max: INDEX_MEMBERS,
+    };
     Embedded::open(NativeSqlite::open(file)?, environment)
 }
 

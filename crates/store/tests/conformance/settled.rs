@@ -1,9 +1,14 @@
 //! A tiered store that drains, or drains and forgets, after each call.
 
 use super::tiered::{After, Engine};
-use im_domain::conversation::{Conversation, ConversationList, MemberChange, NewConversation};
+use im_domain::conversation::{
+    Conversation, ConversationChange, ConversationList, MemberChange, NewConversation,
+};
+use im_domain::device::{Device, Digest, ReadState, Totals};
+use im_domain::global::{Changes, GlobalCursor};
 use im_domain::message::{Ack, Draft, Receipt};
 use im_domain::page::{Found, Page, PageQuery, SyncPage, SyncQuery};
+use im_domain::push::{Due, PushSettings, PushSettingsChange};
 use im_domain::storage::{Actor, Storage};
 use im_domain::upkeep::{DeadLetter, DeadLetterAction, RunReport, StoreStatus, Task};
 use im_domain::{ConversationId, DeviceId, MsgId, Result, Tenant};
@@ -94,6 +99,15 @@ impl Storage for Settled {
         self.settled(self.engine.change_members(actor, conversation, change).await).await
     }
 
+    async fn update(
+        &self,
+        actor: &Actor,
+        conversation: &ConversationId,
+        change: ConversationChange,
+    ) -> Result<Conversation> {
+        self.settled(self.engine.update(actor, conversation, change).await).await
+    }
+
     async fn conversation(&self, actor: &Actor, id: &ConversationId) -> Result<Conversation> {
         self.settled(self.engine.conversation(actor, id).await).await
     }
@@ -104,6 +118,47 @@ impl Storage for Settled {
 
     async fn sync(&self, actor: &Actor, device: &DeviceId, query: SyncQuery) -> Result<SyncPage> {
         self.settled(self.engine.sync(actor, device, query).await).await
+    }
+
+    async fn global(
+        &self,
+        actor: &Actor,
+        device: Option<&DeviceId>,
+        cursor: Option<GlobalCursor>,
+        limit: u32,
+    ) -> Result<Changes> {
+        self.settled(self.engine.global(actor, device, cursor, limit).await).await
+    }
+
+    async fn digest(
+        &self,
+        actor: &Actor,
+        device: Option<&DeviceId>,
+        cursor: &str,
+        limit: u32,
+        latest: u32,
+    ) -> Result<Digest> {
+        self.settled(self.engine.digest(actor, device, cursor, limit, latest).await).await
+    }
+
+    async fn read(&self, actor: &Actor, conversation: &ConversationId, up_to: MsgId) -> Result<ReadState> {
+        self.settled(self.engine.read(actor, conversation, up_to).await).await
+    }
+
+    async fn totals(&self, actor: &Actor) -> Result<Totals> {
+        self.settled(self.engine.totals(actor).await).await
+    }
+
+    async fn devices(&self, actor: &Actor, forget: Option<&DeviceId>) -> Result<Vec<Device>> {
+        self.settled(self.engine.devices(actor, forget).await).await
+    }
+
+    async fn push_settings(&self, actor: &Actor, change: PushSettingsChange) -> Result<PushSettings> {
+        self.settled(self.engine.push_settings(actor, change).await).await
+    }
+
+    async fn push_due(&self, tenant: &Tenant, limit: u32, confirm: &[String]) -> Result<Vec<Due>> {
+        self.settled(self.engine.push_due(tenant, limit, confirm).await).await
     }
 
     async fn run(&self, tasks: &[Task], max_ms: u64) -> Result<RunReport> {

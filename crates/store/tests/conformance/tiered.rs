@@ -3,7 +3,7 @@
 //! one finds it in PostgreSQL alone; and spread over several servers of each kind, drained after every
 //! other call.
 
-use super::backend::{Backend, START_MS, block_on, machine_ms};
+use super::backend::{Backend, INDEX_MEMBERS, START_MS, block_on, machine_ms, push_rules};
 use super::settled::{FORGET, Settled};
 use crate::servers::postgres::Database;
 use crate::servers::redis::{RedisServer, command_at};
@@ -175,6 +175,8 @@ pub fn settings(now_ms: Box<dyn Fn() -> u64>, retention_ms: u64) -> Settings {
         hot_durability: HotDurability::Everysec,
         backlog_max: 100_000,
         marker_life_s: 86_400,
+        push: push_rules(),
+        index_members_max: INDEX_MEMBERS,
     }
 }
 

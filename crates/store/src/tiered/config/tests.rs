@@ -11,6 +11,9 @@ fn given() -> Given {
         backlog_max: "100000".into(),
         dedup_seconds: "86400".into(),
         retention_ms: "0".into(),
+        push_messages: "5".into(),
+        push_wait_ms: "300000".into(),
+        push_offline_ms: "60000".into(),
     }
 }
 
