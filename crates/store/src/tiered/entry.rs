@@ -6,8 +6,9 @@
 //! - `m ms low conversation cid epoch seq countable record`: a message
 //! - `p ms low conversation cid user device stamp seq`: a device's position
 //! - `c ms low conversation epoch kind history` and a line `user role` for each member: a conversation
-//! - `g ms low conversation cid members time` and a line `+ user floor countable`, `- user` or `= user role`
-//!   for each change: a change of members
+//! - `k ms low conversation cid user stamp countable own`: what a user has read
+//! - `g ms low conversation cid members time` and a line `+ user floor countable`, `- user`, `= user role`,
+//!   `! user muted` or `~ history` for each change: a change of members or settings
 //! - `a ms low own-id conversation`: a pair's chat has an id of its own
 //! - `r ms low`, then a whole entry as above: that entry once more, from the dead letters
 
@@ -28,6 +29,7 @@ pub(super) struct Entry {
 pub(super) enum Body {
     Message(Box<Message>),
     Position(Position),
+    Read(Read),
     Conversation(Made),
     Members(Change),
     Alias(String),
@@ -50,6 +52,15 @@ pub(super) struct Position {
     pub seq: u64,
 }
 
+/// A user's read position, with the countable messages up to it, and the user's own among them.
+pub(super) struct Read {
+    pub cid: MsgId,
+    pub user: String,
+    pub msg_id: MsgId,
+    pub countable: u64,
+    pub own: u64,
+}
+
 pub(super) struct Made {
     pub cid: MsgId,
     pub epoch: String,
@@ -67,6 +78,8 @@ pub(super) struct Change {
     pub added: Vec<Joiner>,
     pub removed: Vec<UserId>,
     pub roles: Vec<(UserId, u64)>,
+    pub muted: Option<(UserId, u64)>,
+    pub history: Option<u64>,
 }
 
 pub(super) struct Joiner {
@@ -103,6 +116,13 @@ impl Entry {
                 msg_id: lines.stamp()?,
                 seq: lines.number()?,
             }),
+            "k" => Body::Read(Read {
+                cid: lines.stamp()?,
+                user: lines.text()?.to_owned(),
+                msg_id: lines.stamp()?,
+                countable: lines.number()?,
+                own: lines.number()?,
+            }),
             "c" => Body::Conversation(made(&mut lines, stamp)?),
             "g" => Body::Members(change(&mut lines)?),
             "a" => Body::Alias(lines.text()?.to_owned()),
@@ -133,7 +153,7 @@ impl Entry {
     /// Which entries one statement can store together.
     pub fn class(&self) -> Class {
         match self.body {
-            Body::Message(_) | Body::Position(_) => Class::Rows,
+            Body::Message(_) | Body::Position(_) | Body::Read(_) => Class::Rows,
             Body::Conversation(_) => Class::Conversations,
             Body::Members(_) | Body::Alias(_) => Class::Single,
         }
@@ -176,6 +196,8 @@ fn change(lines: &mut Lines<'_>) -> Option<Change> {
                 countable: countable.parse().ok()?,
             }),
             ["-", user] => change.remove(UserId::parse(user).ok()?),
+            ["!", user, muted] => change.muted = Some((UserId::parse(user).ok()?, muted.parse().ok()?)),
+            ["~", history] => change.history = Some(history.parse().ok()?),
             ["=", user, role] => change.set_role(UserId::parse(user).ok()?, role.parse().ok()?),
             _ => return None,
         }
@@ -250,6 +272,8 @@ mod tests {
     fn each_kind_is_read() {
         assert_eq!(parse("c", "e\n2\n0\na 1\nb 3\n").unwrap().class(), Class::Conversations);
         assert_eq!(parse("p", "7-1\nu\nd\n6-2\n4\n").unwrap().class(), Class::Rows);
+        assert_eq!(parse("k", "7-1\nu\n6-2\n4\n1\n").unwrap().class(), Class::Rows);
+        assert_eq!(parse("g", "7-1\n3\n99\n! a 1\n~ 1\n").unwrap().class(), Class::Single);
         assert_eq!(parse("a", "other\n").unwrap().class(), Class::Single);
         assert!(parse("z", "").is_none());
     }
@@ -271,7 +295,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_are_read_or_refused_and_never_a_crash(bytes: Vec<u8>, kind in "[mpcga]") {
+        fn any_bytes_are_read_or_refused_and_never_a_crash(bytes: Vec<u8>, kind in "[mpkcga]") {
             let _entry = Entry::parse("1-0", &bytes);
             let _entry = parse(&kind, &String::from_utf8_lossy(&bytes));
         }

@@ -25,6 +25,7 @@ mod expire;
 mod global;
 mod history;
 mod home;
+mod index;
 mod keys;
 mod layout;
 pub mod limits;
@@ -42,9 +43,12 @@ mod rows;
 mod script;
 mod settings;
 mod stamp;
+mod standing;
 mod sync;
+mod tell;
 mod topology;
 mod upkeep;
+mod version;
 mod view;
 mod warm;
 
@@ -122,6 +126,8 @@ pub struct Tiered<R, P> {
     settings: Settings,
     /// Chats of pairs that have an id of their own; they never change.
     aliases: RefCell<HashMap<String, ConversationId>>,
+    /// For each server the partitions that it has, as scripts are told: "1" for each of them ("": all).
+    own: Vec<String>,
 }
 
 impl<R: Redis, P: Postgres> Tiered<R, P> {
@@ -131,8 +137,9 @@ impl<R: Redis, P: Postgres> Tiered<R, P> {
         if redis.is_empty() || postgres.is_empty() {
             return Err(Error::internal("at least one Redis and one PostgreSQL are needed"));
         }
+        let own = (0..redis.len()).map(|node| topology::spelled(node, redis.len())).collect();
         let nodes = redis.into_iter().map(|redis| Node { redis, run: RefCell::new(None) }).collect();
-        Ok(Self { nodes, databases: postgres, settings, aliases: RefCell::default() })
+        Ok(Self { nodes, databases: postgres, settings, aliases: RefCell::default(), own })
     }
 
     fn now_ms(&self) -> u64 {
@@ -150,6 +157,11 @@ impl<R: Redis, P: Postgres> Tiered<R, P> {
 
     fn node_of(&self, partition: u8) -> usize {
         topology::server_of(partition, self.nodes.len())
+    }
+
+    /// The partitions of the server that has this one; see [`Self::own`].
+    fn here(&self, partition: u8) -> &str {
+        self.own.get(self.node_of(partition)).map_or("", String::as_str)
     }
 
     fn node(&self, index: usize) -> Result<&Node<R>> {
