@@ -26,8 +26,8 @@ redis.call('HSET', KEYS[3], 'base', clock.base, 'cid', id, 'kind', ARGV[6], 'his
     'seq', 0, 'count', 0, 'epoch', clock.epoch, 'last', '0-0', 'hot', '0-0', 'front', '', 'kept', '0-0', 'logged', id, 'whole', 1,
     'last_sender', '', 'last_kind', 0, 'last_summary', '', 'create_time', time, 'update_time', time,
     'version', version, 'membership_version', version)
-redis.call('XADD', KEYS[2], '*', 'v', string.format('c\n%d\n%d\n%s\n%s\n%s\n%s\n', ms, low, ARGV[5],
-    clock.epoch, ARGV[6], ARGV[7])
+redis.call('XADD', KEYS[2], '*', 'v', string.format('c\n%d\n%d\n%s\n%s\n%s\n%s\n%s\n', ms, low, ARGV[5],
+    clock.epoch, ARGV[6], ARGV[7], version)
     .. table.concat(lines))
 save(clock)
 note_all(ops, ARGV[5], version, ARGV[11], ARGV[10], others)

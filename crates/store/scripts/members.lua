@@ -92,7 +92,8 @@ local members = redis.call('HLEN', KEYS[4])
 local now = wall_ms() + TIME_ZERO
 local version = next_version()
 redis.call('HSET', KEYS[3], 'members', members, 'update_time', now, 'logged', stamp_of(ms, low), 'membership_version', version)
-redis.call('XADD', KEYS[2], '*', 'v', string.format('g\n%d\n%d\n%s\n%s\n%d\n%d\n', ms, low, ARGV[4], head[2], members, now)
+redis.call('XADD', KEYS[2], '*', 'v', string.format('g\n%d\n%d\n%s\n%s\n%d\n%d\n%s\n', ms, low, ARGV[4], head[2], members, now,
+    version)
     .. table.concat(lines))
 save(clock)
 stay_hot({ KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7] })

@@ -58,8 +58,8 @@ local version, up_ms, up_low = next_version(), split(up_to)
 redis.call('HSET', KEYS[4], ARGV[5], string.format('%s %d %d %d %d %s %s', before, up_ms, up_low, count,
     own - own_after, after, version))
 local ms, low = tick(clock, tonumber(ARGV[2]))
-redis.call('XADD', KEYS[2], '*', 'v', string.format('k\n%d\n%d\n%s\n%s\n%s\n%s\n%d\n%d\n', ms, low, ARGV[4],
-    head[2], ARGV[5], up_to, count, own - own_after))
+redis.call('XADD', KEYS[2], '*', 'v', string.format('k\n%d\n%d\n%s\n%s\n%s\n%s\n%d\n%d\n%s\n', ms, low, ARGV[4],
+    head[2], ARGV[5], up_to, count, own - own_after, version))
 redis.call('HSET', KEYS[3], 'logged', stamp_of(ms, low))
 save(clock)
 stay_hot({ KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7] })

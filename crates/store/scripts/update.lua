@@ -35,8 +35,8 @@ if ARGV[8] ~= '' then
 end
 local ms, low = tick(clock, tonumber(ARGV[2]))
 redis.call('HSET', KEYS[3], 'logged', stamp_of(ms, low))
-redis.call('XADD', KEYS[2], '*', 'v', string.format('g\n%d\n%d\n%s\n%s\n%d\n%d\n', ms, low, ARGV[4], head[2],
-    head[5], now) .. table.concat(lines))
+redis.call('XADD', KEYS[2], '*', 'v', string.format('g\n%d\n%d\n%s\n%s\n%d\n%d\n%s\n', ms, low, ARGV[4], head[2],
+    head[5], now, version) .. table.concat(lines))
 save(clock)
 stay_hot({ KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7] })
 local out, others = {'ok'}, {}

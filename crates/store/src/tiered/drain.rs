@@ -7,7 +7,7 @@
 use super::apply::{Applied, Repeated, apply};
 use super::entry::{Body, Class, Entry};
 use super::keys::{self, Place};
-use super::tell::{self, News};
+use super::tell;
 use super::{Tiered, home, limits, script, stamp, unknown_word};
 use crate::arguments;
 use crate::postgres::Postgres;
@@ -103,7 +103,7 @@ impl<R: Redis, P: Postgres> Work<'_, R, P> {
     /// Stores the entries in order; true when somebody else is at it.
     async fn store_all(&mut self) -> Result<bool> {
         for run in runs(&self.entries) {
-            self.repeat(&run).await?;
+            tell::repeat(self.store, self.entries.get(run.clone()).unwrap_or_default()).await?;
             if self.store_run(run).await? {
                 return Ok(true);
             }
@@ -170,34 +170,6 @@ impl<R: Redis, P: Postgres> Work<'_, R, P> {
         }
         self.done.dead.extend(entries.iter().map(|entry| (entry.id.clone(), reason.clone())));
         self.done.count = part.end;
-        Ok(())
-    }
-
-    /// Tells users whose index is on another server once more: who wrote this may have died before.
-    async fn repeat(&self, run: &Range<usize>) -> Result<()> {
-        if self.store.nodes.len() == 1 {
-            return Ok(());
-        }
-        let told_max = self.store.settings.index_members_max;
-        let mut news: BTreeMap<&Place, News<'_>> = BTreeMap::new();
-        for entry in self.entries.get(run.clone()).unwrap_or_default() {
-            let news = news.entry(&entry.place).or_default();
-            match &entry.body {
-                Body::Message(_) => news.is_said = true,
-                Body::Conversation(made) => news.joined.extend(made.members.iter().map(|(user, _)| user)),
-                Body::Members(change) => {
-                    news.joined.extend(change.added.iter().map(|joiner| &joiner.user));
-                    news.left.extend(&change.removed);
-                    let before =
-                        (change.members + change.removed.len() as u64).saturating_sub(change.added.len() as u64);
-                    news.crossed |= (before > told_max) != (change.members > told_max);
-                }
-                _ => {}
-            }
-        }
-        for (place, news) in news.iter().filter(|(_, news)| !news.is_empty()) {
-            tell::repeat(self.store, place, news).await?;
-        }
         Ok(())
     }
 

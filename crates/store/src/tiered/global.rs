@@ -8,9 +8,8 @@ use super::index::{self, Noted, NotedChange};
 use super::keys::Place;
 use super::standing::{Standing, standing};
 use super::{Tiered, script};
-use crate::arguments;
 use crate::postgres::Postgres;
-use crate::redis::Redis;
+use crate::redis::{Argument, Redis};
 use im_domain::global::{ChangeKind, Changed, Changes, GlobalCursor};
 use im_domain::page::Reset;
 use im_domain::storage::Actor;
@@ -64,7 +63,7 @@ async fn raise<R: Redis, P: Postgres>(
     let nodes: BTreeSet<usize> = cold.map(|taken| store.node_of(taken.place.partition)).collect();
     for node in nodes {
         let number = walk.cursor.looked_up.get(node).copied().unwrap_or_default();
-        script::RAISE.run(&store.node(node)?.redis, &[], &arguments![number]).await?;
+        script::RAISE.run(&store.node(node)?.redis, &[], &[Argument::from(number)]).await?;
     }
     Ok(())
 }

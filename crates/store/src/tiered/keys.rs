@@ -19,7 +19,7 @@
 //! | `im:{p}:k:<c>` | hash | user/device → position and its `seq` | with the head |
 //! | `im:{p}:d:<c>/<sender>/<clientMsgId>` | string | idempotency marker: ms, low, `seq`, fingerprint | as configured, a day |
 //! | `im:{p}:a:<c>` | string | the conversation that is a pair's chat instead of `<c>` | for ever |
-//! | `im:{p}:t:<c>` | hash `said`, `width` | what this server was told of a conversation of another one | a day |
+//! | `im:{p}:t:<c>` | hash `said`, `width/<user>`, `member/<user>`, `other/<user>` | number of the last change of each kind that this server was told of a conversation of another one | a day |
 //! | `im:{p}:u:<tenant>/<user>` | sorted set | the user's conversations by the number of the change with which something was said last (infinite: looked up); complete if it holds `#<run>` | [`super::limits::INDEX_LIFE_S`] |
 //! | `im:{p}:v:<tenant>/<user>` | sorted set | conversations by the number of the last other change; also those the user has left | with the index |
 //!

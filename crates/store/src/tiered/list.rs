@@ -76,10 +76,7 @@ pub(super) async fn totals<R: Redis, P: Postgres>(store: &Tiered<R, P>, actor: &
 }
 
 /// Every conversation of the user, and those that the user has left as far as devices are still told.
-pub(super) async fn names<R: Redis, P: Postgres>(
-    store: &Tiered<R, P>,
-    actor: &Actor,
-) -> Result<Vec<Place>> {
+pub(super) async fn names<R: Redis, P: Postgres>(store: &Tiered<R, P>, actor: &Actor) -> Result<Vec<Place>> {
     let mut places = index::contents(store, actor, None, None).await?.places();
     places.extend(index::left(store, actor).await?);
     places.sort_unstable();

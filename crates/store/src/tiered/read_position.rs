@@ -37,10 +37,7 @@ pub(super) async fn read<R: Redis, P: Postgres>(
             "ok" => {
                 tell(store, &place, &Tale::take(&mut reply)?).await?;
                 let conversation = view::one(store, actor, conversation).await?;
-                return Ok(ReadState {
-                    read_msg_id: conversation.read_msg_id,
-                    unread: conversation.unread,
-                });
+                return Ok(ReadState { read_msg_id: conversation.read_msg_id, unread: conversation.unread });
             }
             "ahead" => return Err(Error::MessageNotFound { field: "msgId".into() }),
             "far" => {

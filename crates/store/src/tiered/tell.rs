@@ -5,6 +5,7 @@
 //! They are told before the call is answered. Whoever should have told them may die before that: the drain
 //! tells them once more, of everything that is in the log. A server that is away is told when it is back.
 
+use super::entry::{self, Body, Entry};
 use super::keys::{self, Place, partition_of_user};
 use super::{Tiered, limits, script};
 use crate::arguments;
@@ -21,6 +22,7 @@ pub(super) enum Op {
     JoinedWide,
     Left,
     BecameWide,
+    Other,
 }
 
 impl Op {
@@ -31,6 +33,7 @@ impl Op {
             Self::JoinedWide => "J",
             Self::Left => "l",
             Self::BecameWide => "w",
+            Self::Other => "o",
         }
     }
 }
@@ -122,44 +125,90 @@ impl Audience {
     }
 }
 
-/// What the log says of a conversation.
-#[derive(Default)]
-pub(super) struct News<'a> {
-    pub is_said: bool,
-    pub joined: Vec<&'a UserId>,
-    pub left: Vec<&'a UserId>,
-    /// Its members became too many to be told each, or few enough.
-    pub crossed: bool,
+/// Tells users of other servers once more, as things stand now, of what the log says: who wrote it may have
+/// died before.
+pub(super) async fn repeat<R: Redis, P: Postgres>(store: &Tiered<R, P>, entries: &[Entry]) -> Result<()> {
+    if store.nodes.len() == 1 {
+        return Ok(());
+    }
+    let mut said = BTreeSet::new();
+    for entry in entries {
+        match &entry.body {
+            Body::Message(_) => {
+                said.insert(&entry.place);
+            }
+            Body::Read(read) => {
+                let mut tale = Tale { version: read.version, ops: Vec::new() };
+                tale.add(Op::Other, &read.user);
+                tell(store, &entry.place, &elsewhere(store, &entry.place, tale)?).await?;
+            }
+            Body::Conversation(made) => {
+                let joined = made.members.iter().map(|(user, _)| user).collect();
+                let change = Change { version: made.version, joined, ..Change::default() };
+                repeat_change(store, &entry.place, &change).await?;
+            }
+            Body::Members(members) => {
+                let change = Change::of(members, store.settings.index_members_max);
+                repeat_change(store, &entry.place, &change).await?;
+            }
+            _ => {}
+        }
+    }
+    for place in said {
+        let audience = Audience::of(store, place).await?;
+        if !audience.is_wide {
+            let mut tale = Tale { version: audience.said, ops: Vec::new() };
+            audience.members.iter().for_each(|user| tale.add(Op::Said, user));
+            tell(store, place, &elsewhere(store, place, tale)?).await?;
+        }
+    }
+    Ok(())
 }
 
-impl News<'_> {
-    pub fn is_empty(&self) -> bool {
-        !self.is_said && !self.crossed && self.joined.is_empty() && self.left.is_empty()
+/// A change of members or settings, as the log has it.
+#[derive(Default)]
+struct Change<'a> {
+    version: u64,
+    joined: Vec<&'a UserId>,
+    left: &'a [UserId],
+    muted_by: Option<&'a UserId>,
+    /// The members became too many to be told each, or few enough.
+    is_crossing: bool,
+}
+
+impl<'a> Change<'a> {
+    fn of(change: &'a entry::Change, told_max: u64) -> Self {
+        let (came, went) = (change.added.len() as u64, change.removed.len() as u64);
+        let before = (change.members + went).saturating_sub(came);
+        Self {
+            version: change.version,
+            joined: change.added.iter().map(|joiner| &joiner.user).collect(),
+            left: &change.removed,
+            muted_by: change.muted.as_ref().map(|(user, _)| user),
+            is_crossing: (before > told_max) != (change.members > told_max),
+        }
     }
 }
 
-/// Tells users of other servers once more, as things stand now: who made a change may have died before.
-pub(super) async fn repeat<R: Redis, P: Postgres>(
+async fn repeat_change<R: Redis, P: Postgres>(
     store: &Tiered<R, P>,
     place: &Place,
-    news: &News<'_>,
+    change: &Change<'_>,
 ) -> Result<()> {
     let audience = Audience::of(store, place).await?;
-    if news.is_said && !audience.is_wide {
-        let mut tale = Tale { version: audience.said, ops: Vec::new() };
-        audience.members.iter().for_each(|user| tale.add(Op::Said, user));
-        tell(store, place, &elsewhere(store, place, tale)?).await?;
+    let mut tale = Tale { version: change.version, ops: Vec::new() };
+    let join = if audience.is_wide { Op::JoinedWide } else { Op::Joined };
+    for user in change.joined.iter().filter(|user| audience.members.contains(user.as_str())) {
+        tale.add(join, user.as_str());
     }
-    let mut tale = Tale { version: audience.changed, ops: Vec::new() };
-    let joined = if audience.is_wide { Op::JoinedWide } else { Op::Joined };
-    for user in news.joined.iter().filter(|user| audience.members.contains(user.as_str())) {
-        tale.add(joined, user.as_str());
-    }
-    for user in news.left.iter().filter(|user| !audience.members.contains(user.as_str())) {
+    for user in change.left.iter().filter(|user| !audience.members.contains(user.as_str())) {
         tale.add(Op::Left, user.as_str());
     }
-    if news.crossed && audience.is_wide {
+    change.muted_by.iter().for_each(|user| tale.add(Op::Other, user.as_str()));
+    if change.is_crossing && audience.is_wide {
         audience.members.iter().for_each(|user| tale.add(Op::BecameWide, user));
+    } else if !audience.is_wide && change.muted_by.is_none() {
+        audience.members.iter().for_each(|user| tale.add(Op::Other, user));
     }
     tell(store, place, &elsewhere(store, place, tale)?).await
 }

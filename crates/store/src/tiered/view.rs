@@ -246,15 +246,17 @@ impl Member {
     fn parse(text: &str, own: u64) -> Result<Self> {
         let numbers: Option<Vec<u64>> = text.split(' ').map(|number| number.parse().ok()).collect();
         match numbers.as_deref() {
-            Some(&[_, floor_ms, floor_low, read_ms, read_low, read_count, read_own, muted, read_version]) => Ok(Self {
-                floor: stamp::join(floor_ms, floor_low),
-                read: stamp::join(read_ms, read_low),
-                read_count,
-                read_own,
-                own,
-                muted: muted != 0,
-                read_version,
-            }),
+            Some(&[_, floor_ms, floor_low, read_ms, read_low, read_count, read_own, muted, read_version]) => {
+                Ok(Self {
+                    floor: stamp::join(floor_ms, floor_low),
+                    read: stamp::join(read_ms, read_low),
+                    read_count,
+                    read_own,
+                    own,
+                    muted: muted != 0,
+                    read_version,
+                })
+            }
             _ => Err(Error::internal("a member's entry in the hot store is malformed")),
         }
     }

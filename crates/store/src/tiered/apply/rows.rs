@@ -113,9 +113,8 @@ fn read_parameters(parameters: &mut Vec<Value>, entries: &[Entry]) {
             _ => None,
         })
         .collect();
-    let numbers = |number: &dyn Fn(&(MsgId, &Read)) -> Option<i64>| {
-        Value::Integers(reads.iter().map(number).collect())
-    };
+    let numbers =
+        |number: &dyn Fn(&(MsgId, &Read)) -> Option<i64>| Value::Integers(reads.iter().map(number).collect());
     parameters.extend([
         numbers(&|(stamp, _)| Some(stamp.to_sql())),
         numbers(&|(_, read)| Some(read.cid.to_sql())),
