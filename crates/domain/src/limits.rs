@@ -70,10 +70,12 @@ pub const PUSH_OFFLINE_MS_DEFAULT: u64 = 60_000;
 /// How long a push worker has a user to itself, in milliseconds; not confirmed until then, the user is
 /// given out again.
 pub const PUSH_LEASE_MS: u64 = 60_000;
-/// Users in one answer of `push/due` when the caller names no number, and leases confirmed by one call.
+/// Users in one answer of `push/due` when the caller names no number.
 pub const PUSH_DUE_DEFAULT: u32 = 100;
 /// Most leases one `push/due` call may confirm.
 pub const PUSH_CONFIRM_MAX: usize = 1_000;
+/// Longest lease of `push/due` a request may name, in characters: leases are names that the store makes.
+pub const LEASE_ID_CHARS_MAX: usize = 200;
 /// Newest messages shown in a push.
 pub const PUSH_PREVIEW_MAX: usize = 3;
 /// Conversations of one user that a push looks at: the newest; more do not make it more urgent.

@@ -26,13 +26,21 @@ impl Caller {
         Ok(Actor { tenant: self.tenant.clone(), user, privileged: self.privileged() })
     }
 
-    /// The device the caller acts on. Only a service may name another device than its token.
-    pub fn acting_device(&self, named: Option<DeviceId>) -> Result<DeviceId, Problem> {
+    /// The device of `user` the caller acts on, if any: `named` by the body, else the token's own, which is
+    /// a device of the token's user and of nobody else. Only a service may name another device than its
+    /// token.
+    pub fn device_of(&self, user: &UserId, named: Option<DeviceId>) -> Result<Option<DeviceId>, Problem> {
         if named.is_some() && named != self.device && self.scope != Scope::Service {
             return Err(Problem::forbidden("deviceId", "only a service may act on another device"));
         }
+        let own = || self.device.clone().filter(|_| *user == self.user);
+        Ok(named.or_else(own))
+    }
+
+    /// As [`Self::device_of`], where there must be one.
+    pub fn acting_device(&self, user: &UserId, named: Option<DeviceId>) -> Result<DeviceId, Problem> {
         let missing = || Problem::invalid("deviceId", "neither the token nor the body names a device");
-        named.or_else(|| self.device.clone()).ok_or_else(missing)
+        self.device_of(user, named)?.ok_or_else(missing)
     }
 }
 
@@ -79,16 +87,27 @@ mod tests {
 
     #[test]
     fn the_device_is_the_tokens_or_a_services_choice() {
+        let alice = UserId::parse("alice").unwrap();
+        let acting = |scope, own, named| caller(scope, own).acting_device(&alice, named);
         for scope in [Scope::User, Scope::Service, Scope::Admin] {
-            assert_eq!(caller(scope, Some("d1")).acting_device(None).unwrap().as_str(), "d1");
-            assert_eq!(caller(scope, Some("d1")).acting_device(device("d1")).unwrap().as_str(), "d1");
-            let none = caller(scope, None).acting_device(None).unwrap_err();
+            assert_eq!(acting(scope, Some("d1"), None).unwrap().as_str(), "d1");
+            assert_eq!(acting(scope, Some("d1"), device("d1")).unwrap().as_str(), "d1");
+            let none = acting(scope, None, None).unwrap_err();
             assert_eq!((none.code, none.field.as_deref()), (Code::InvalidRequest, Some("deviceId")));
+            assert_eq!(caller(scope, None).device_of(&alice, None), Ok(None));
         }
         for own in [None, Some("d1")] {
-            assert_eq!(caller(Scope::Service, own).acting_device(device("d2")).unwrap().as_str(), "d2");
-            let problem = caller(Scope::User, own).acting_device(device("d2")).unwrap_err();
+            assert_eq!(acting(Scope::Service, own, device("d2")).unwrap().as_str(), "d2");
+            let problem = acting(Scope::User, own, device("d2")).unwrap_err();
             assert_eq!((problem.code, problem.field.as_deref()), (Code::Forbidden, Some("deviceId")));
         }
+    }
+
+    #[test]
+    fn a_services_own_device_is_nobody_elses() {
+        let (bob, backend) = (UserId::parse("bob").unwrap(), caller(Scope::Service, Some("d1")));
+        assert_eq!(backend.device_of(&bob, None), Ok(None));
+        assert_eq!(backend.device_of(&bob, device("d2")), Ok(device("d2")));
+        assert_eq!(backend.acting_device(&bob, None).unwrap_err().field.as_deref(), Some("deviceId"));
     }
 }

@@ -2,10 +2,14 @@
 
 pub mod conversation;
 pub mod dead_letters;
+pub mod device;
+pub mod digest;
 pub mod draft;
+pub mod global;
 pub mod list;
 pub mod message;
 pub mod page;
+pub mod push;
 pub mod scalar;
 pub mod sync;
 pub mod text;

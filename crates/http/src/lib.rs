@@ -12,6 +12,7 @@ pub mod log;
 pub mod openapi;
 pub mod problem;
 pub mod pull;
+pub mod push;
 pub mod router;
 pub mod routes;
 pub mod send;

@@ -5,11 +5,17 @@ mod examples;
 
 use crate::batch::Results;
 use crate::exchange::JSON;
-use crate::json::conversation::{ConversationOut, CreateIn, GetConversationIn, ListIn, ListOut, MembersIn};
+use crate::json::conversation::{
+    ConversationOut, CreateIn, GetConversationIn, ListIn, ListOut, MembersIn, UpdateIn,
+};
 use crate::json::dead_letters::{DeadLettersIn, DeadLettersOut};
+use crate::json::device::{DevicesIn, DevicesOut, OfflineIn, OfflineOut, ReadIn, ReadOut};
+use crate::json::digest::{DigestIn, DigestOut};
 use crate::json::draft::{BatchIn, DraftIn};
+use crate::json::global::{ChangesOut, GlobalIn};
 use crate::json::message::ReceiptOut;
 use crate::json::page::{FoundOut, GetIn, PageOut, PullIn, PullsIn};
+use crate::json::push::{DueIn, DueOut, SettingsIn, SettingsOut};
 use crate::json::sync::{SyncIn, SyncOut};
 use crate::json::upkeep::{HealthOut, RunIn, RunOut, StatusOut};
 use crate::problem::{PROBLEM_JSON, Problem};
@@ -117,6 +123,7 @@ fn bodies(op: Op, s: &mut Schemas) -> (Option<Schema>, Schema) {
         ),
         Op::CreateConversation => (Some(s.request::<CreateIn>()), s.answer::<ConversationOut<'_>>()),
         Op::ChangeMembers => (Some(s.request::<MembersIn>()), s.answer::<ConversationOut<'_>>()),
+        Op::UpdateConversation => (Some(s.request::<UpdateIn>()), s.answer::<ConversationOut<'_>>()),
         Op::PullMessages => (
             Some(either(s.request::<PullIn>(), s.request::<PullsIn<'_>>())),
             either(s.answer::<PageOut<'_>>(), s.answer::<Results<PageOut<'_>>>()),
@@ -125,6 +132,13 @@ fn bodies(op: Op, s: &mut Schemas) -> (Option<Schema>, Schema) {
         Op::GetConversation => (Some(s.request::<GetConversationIn>()), s.answer::<ConversationOut<'_>>()),
         Op::ListConversations => (Some(s.request::<ListIn>()), s.answer::<ListOut<'_>>()),
         Op::SyncMessages => (Some(s.request::<SyncIn>()), s.answer::<SyncOut<'_>>()),
+        Op::SyncGlobal => (Some(s.request::<GlobalIn>()), s.answer::<ChangesOut<'_>>()),
+        Op::SyncDigest => (Some(s.request::<DigestIn>()), s.answer::<DigestOut<'_>>()),
+        Op::MarkRead => (Some(s.request::<ReadIn>()), s.answer::<ReadOut>()),
+        Op::CountUnread => (Some(s.request::<OfflineIn>()), s.answer::<OfflineOut>()),
+        Op::ListDevices => (Some(s.request::<DevicesIn>()), s.answer::<DevicesOut<'_>>()),
+        Op::PushSettings => (Some(s.request::<SettingsIn>()), s.answer::<SettingsOut<'_>>()),
+        Op::PushDue => (Some(s.request::<DueIn>()), s.answer::<DueOut<'_>>()),
         Op::RunUpkeep => (Some(s.request::<RunIn>()), s.answer::<RunOut>()),
         Op::StoreStatus => (None, s.answer::<StatusOut>()),
         Op::DeadLetters => (Some(s.request::<DeadLettersIn>()), s.answer::<DeadLettersOut>()),

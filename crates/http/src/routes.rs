@@ -39,11 +39,19 @@ pub enum Op {
     SendMessages,
     CreateConversation,
     ChangeMembers,
+    UpdateConversation,
     PullMessages,
     GetMessages,
     GetConversation,
     ListConversations,
     SyncMessages,
+    SyncGlobal,
+    SyncDigest,
+    MarkRead,
+    CountUnread,
+    ListDevices,
+    PushSettings,
+    PushDue,
     RunUpkeep,
     StoreStatus,
     DeadLetters,
@@ -104,7 +112,7 @@ impl Route {
 const IN_CONVERSATION: &[Code] = &[Code::NotMember, Code::ConversationNotFound];
 const SEND: &[Code] = &[Code::NotMember, Code::ConversationNotFound, Code::MessageNotFound, Code::Conflict];
 
-pub static ROUTES: [Route; 14] = [
+pub static ROUTES: [Route; 22] = [
     post(
         Op::SendMessages,
         Component::Send,
@@ -124,6 +132,13 @@ pub static ROUTES: [Route; 14] = [
         Component::Send,
         "/api/conversation/members",
         "Adds and removes members and sets their roles, all of it or nothing",
+    )
+    .codes(IN_CONVERSATION),
+    post(
+        Op::UpdateConversation,
+        Component::Send,
+        "/api/conversation/update",
+        "Changes settings of a conversation or the user's own in it, all of it or nothing",
     )
     .codes(IN_CONVERSATION),
     post(
@@ -150,6 +165,40 @@ pub static ROUTES: [Route; 14] = [
         "What a device does not have yet of a conversation; confirms what it has stored",
     )
     .codes(IN_CONVERSATION),
+    post(
+        Op::SyncGlobal,
+        Component::Sync,
+        "/api/sync/global",
+        "The conversations in which something has changed since the cursor, and what",
+    ),
+    post(
+        Op::SyncDigest,
+        Component::Sync,
+        "/api/sync/digest",
+        "The user's conversations, newest first, with the newest messages of each",
+    ),
+    post(
+        Op::MarkRead,
+        Component::Sync,
+        "/api/sync/read",
+        "The user has read a conversation up to a message; never back",
+    )
+    .codes(&[Code::NotMember, Code::ConversationNotFound, Code::MessageNotFound]),
+    post(Op::CountUnread, Component::Sync, "/api/sync/offline", "How much the user has not read"),
+    post(Op::ListDevices, Component::Sync, "/api/sync/devices", "The user's devices; forgets one"),
+    post(
+        Op::PushSettings,
+        Component::Sync,
+        "/api/push/settings",
+        "What of a user's messages may be pushed; changes what is named",
+    ),
+    post(
+        Op::PushDue,
+        Component::Sync,
+        "/api/push/due",
+        "The users of the tenant who have to be woken, each leased to the caller; ends leases",
+    )
+    .operator(),
     post(Op::RunUpkeep, Component::Archive, "/api/archive/run", "Runs the store's upkeep for a bounded time")
         .operator(),
     get(Op::StoreStatus, Component::Archive, "/api/archive/status", "The state of the store").operator(),

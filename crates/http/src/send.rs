@@ -3,7 +3,7 @@
 use crate::auth::Caller;
 use crate::batch::{Outcome, Results, only, part};
 use crate::exchange::Response;
-use crate::json::conversation::{ConversationOut, CreateIn, MembersIn};
+use crate::json::conversation::{ConversationOut, CreateIn, MembersIn, UpdateIn};
 use crate::json::draft::{BatchIn, DraftIn};
 use crate::json::message::ReceiptOut;
 use crate::json::{has_field, parse};
@@ -26,6 +26,7 @@ impl Api for SendApi {
             (Op::SendMessages, Some(caller)) => send(&caller, body, storage).await,
             (Op::CreateConversation, Some(caller)) => create(&caller, body, storage).await,
             (Op::ChangeMembers, Some(caller)) => change_members(&caller, body, storage).await,
+            (Op::UpdateConversation, Some(caller)) => update(&caller, body, storage).await,
             _ => Err(Problem::not_found()),
         }
     }
@@ -70,5 +71,13 @@ async fn change_members(caller: &Caller, body: &[u8], storage: &impl Storage) ->
     let actor = caller.actor(members.user_id.take().map(|user| user.0))?;
     let (id, change) = members.change()?;
     let conversation = storage.change_members(&actor, &id, change).await?;
+    Response::json(&ConversationOut::from(&conversation))
+}
+
+async fn update(caller: &Caller, body: &[u8], storage: &impl Storage) -> Result<Response, Problem> {
+    let mut update: UpdateIn = parse(body)?;
+    let actor = caller.actor(update.user_id.take().map(|user| user.0))?;
+    let (id, change) = update.change()?;
+    let conversation = storage.update(&actor, &id, change).await?;
     Response::json(&ConversationOut::from(&conversation))
 }

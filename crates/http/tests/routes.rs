@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod common;
+mod following;
 
 use common::{Service, fields, service, token, user};
 use serde_json::{Value, json};

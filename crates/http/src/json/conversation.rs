@@ -5,8 +5,8 @@ use super::scalar::{IdOut, LimitIn};
 use super::text::Text;
 use crate::problem::Problem;
 use im_domain::conversation::{
-    Conversation, ConversationKind, ConversationList, History, LastMessage, MemberChange, NewConversation,
-    Role,
+    Conversation, ConversationChange, ConversationKind, ConversationList, History, LastMessage, MemberChange,
+    NewConversation, Role,
 };
 use im_domain::limits::{LIST_CURSOR_CHARS_MAX, MEMBERS_PER_CALL_MAX, PAGE_ITEMS_DEFAULT, SUMMARY_CHARS_MAX};
 use im_domain::message::{Kind, Status};
@@ -76,6 +76,28 @@ fn users(list: Users) -> Vec<UserId> {
     list.0.into_iter().map(|user| user.0).collect()
 }
 
+/// Settings to change; at least one, all of it or nothing.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(rename = "UpdateConversation")]
+pub struct UpdateIn {
+    /// Who changes them, where a service acts for a user.
+    pub user_id: Option<Text<UserId>>,
+    pub conversation_id: Text<ConversationId>,
+    /// Whether the conversation wakes the user; each member's own setting.
+    muted: Option<bool>,
+    /// What somebody who joins later sees of what was said before; for those who have joined, too.
+    history: Option<Text<History>>,
+}
+
+impl UpdateIn {
+    pub fn change(self) -> Result<(ConversationId, ConversationChange), Problem> {
+        let change = ConversationChange { muted: self.muted, history: self.history.map(|history| history.0) };
+        change.check()?;
+        Ok((self.conversation_id.0, change))
+    }
+}
+
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(rename = "GetConversation")]
@@ -103,12 +125,17 @@ pub struct ListIn {
 impl ListIn {
     /// Where to read on, and how many.
     pub fn part(self) -> Result<(String, u32), Problem> {
-        let cursor = self.cursor.unwrap_or_default();
-        if cursor.len() > LIST_CURSOR_CHARS_MAX {
-            return Err(Problem::invalid("cursor", "must be one from an earlier answer"));
-        }
-        Ok((cursor, self.limit.map_or(PAGE_ITEMS_DEFAULT, |limit| limit.0)))
+        Ok((list_cursor(self.cursor)?, self.limit.map_or(PAGE_ITEMS_DEFAULT, |limit| limit.0)))
     }
+}
+
+/// A cursor in a user's conversations; none: from the newest on.
+pub fn list_cursor(cursor: Option<String>) -> Result<String, Problem> {
+    let cursor = cursor.unwrap_or_default();
+    if cursor.len() > LIST_CURSOR_CHARS_MAX {
+        return Err(Problem::invalid("cursor", "must be one from an earlier answer"));
+    }
+    Ok(cursor)
 }
 
 /// A conversation as one of its members sees it.

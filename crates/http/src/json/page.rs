@@ -107,14 +107,15 @@ impl<'a> PageOut<'a> {
     }
 }
 
-fn messages<'a>(conversation: &'a ConversationId, messages: &'a [Message]) -> Vec<MessageOut<'a>> {
+/// The `messages` of one conversation.
+pub fn messages<'a>(conversation: &'a ConversationId, messages: &'a [Message]) -> Vec<MessageOut<'a>> {
     messages.iter().map(|message| MessageOut::new(conversation, message)).collect()
 }
 
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Reset")]
-struct ResetOut {
+pub struct ResetOut {
     #[schemars(with = "Text<ResetReason>")]
     reason: &'static str,
     /// Oldest message that is still served; "0" if there is none.

@@ -82,21 +82,21 @@ impl JsonSchema for IdOut {
     }
 }
 
-/// How many items a page may have; what is out of range is said in the API's words.
-pub struct LimitIn(pub u32);
+/// How many items an answer may have, 1 to `MAX`; what is out of range is said in the API's words.
+pub struct LimitIn<const MAX: u32 = PAGE_ITEMS_MAX>(pub u32);
 
-impl<'de> Deserialize<'de> for LimitIn {
+impl<'de, const MAX: u32> Deserialize<'de> for LimitIn<MAX> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Reader;
-        impl Visitor<'_> for Reader {
-            type Value = LimitIn;
+        struct Reader<const MAX: u32>;
+        impl<const MAX: u32> Visitor<'_> for Reader<MAX> {
+            type Value = LimitIn<MAX>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write!(f, "a whole number from 1 to {PAGE_ITEMS_MAX}")
+                write!(f, "a whole number from 1 to {MAX}")
             }
 
-            fn visit_u64<E: Error>(self, number: u64) -> Result<LimitIn, E> {
-                let limit = u32::try_from(number).ok().filter(|limit| (1..=PAGE_ITEMS_MAX).contains(limit));
+            fn visit_u64<E: Error>(self, number: u64) -> Result<LimitIn<MAX>, E> {
+                let limit = u32::try_from(number).ok().filter(|limit| (1..=MAX).contains(limit));
                 limit.map(LimitIn).ok_or_else(|| E::invalid_value(Unexpected::Unsigned(number), &self))
             }
         }
@@ -104,7 +104,7 @@ impl<'de> Deserialize<'de> for LimitIn {
     }
 }
 
-impl JsonSchema for LimitIn {
+impl<const MAX: u32> JsonSchema for LimitIn<MAX> {
     fn inline_schema() -> bool {
         true
     }
@@ -114,7 +114,7 @@ impl JsonSchema for LimitIn {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "integer", "minimum": 1, "maximum": PAGE_ITEMS_MAX })
+        json_schema!({ "type": "integer", "minimum": 1, "maximum": MAX })
     }
 }
 

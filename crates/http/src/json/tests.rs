@@ -2,9 +2,13 @@
 
 use super::*;
 use crate::auth::{Caller, Scope};
-use crate::json::conversation::{CreateIn, ListIn, MembersIn};
+use crate::json::conversation::{CreateIn, ListIn, MembersIn, UpdateIn};
+use crate::json::device::{DevicesIn, OfflineIn, ReadIn};
+use crate::json::digest::DigestIn;
 use crate::json::draft::{BatchIn, DraftIn};
+use crate::json::global::GlobalIn;
 use crate::json::page::{GetIn, PullIn, PullsIn};
+use crate::json::push::{DueIn, SettingsIn};
 use crate::json::sync::SyncIn;
 use crate::json::upkeep::RunIn;
 use crate::problem::Code;
@@ -162,7 +166,7 @@ fn other_requests_name_the_field() {
     );
     names(
         |body| parse_or_empty::<ListIn>(body.as_bytes()).and_then(ListIn::part),
-        &[(r#"{"limit":101}"#, "limit"), (r#"{"cursor":"123456789012345678901"}"#, "cursor")],
+        &[(r#"{"limit":101}"#, "limit"), (&format!(r#"{{"cursor":"{}"}}"#, "1".repeat(86)), "cursor")],
     );
     names(
         |body| parse_or_empty::<RunIn>(body.as_bytes()).and_then(RunIn::run),
@@ -173,6 +177,87 @@ fn other_requests_name_the_field() {
             (r#"{"maxMs":25001}"#, "maxMs"),
         ],
     );
+}
+
+#[test]
+fn what_follows_a_user_names_the_field() {
+    let long = |length: usize| "x".repeat(length);
+    names(
+        |body| parse::<UpdateIn>(body.as_bytes()).and_then(UpdateIn::change),
+        &[
+            (r#"{"muted":true}"#, "conversationId"),
+            (r#"{"conversationId":"c"}"#, "muted"),
+            (r#"{"conversationId":"c","muted":null,"history":null}"#, "muted"),
+            (r#"{"conversationId":"c","muted":1}"#, "muted"),
+            (r#"{"conversationId":"c","history":"some"}"#, "history"),
+            (r#"{"conversationId":"c","muted":true,"retention":1}"#, "retention"),
+        ],
+    );
+    names(
+        |body| parse_or_empty::<GlobalIn>(body.as_bytes()).and_then(GlobalIn::part),
+        &[
+            (r#"{"cursor":"x"}"#, "cursor"),
+            (r#"{"cursor":7}"#, "cursor"),
+            (&format!(r#"{{"cursor":"{}.1"}}"#, long(2_000)), "cursor"),
+            (r#"{"limit":0}"#, "limit"),
+            (r#"{"deviceId":"a b"}"#, "deviceId"),
+            (r#"{"latest":1}"#, "latest"),
+        ],
+    );
+    names(
+        |body| parse_or_empty::<DigestIn>(body.as_bytes()).and_then(DigestIn::cursor),
+        &[
+            (&format!(r#"{{"cursor":"{}"}}"#, long(86)), "cursor"),
+            (r#"{"limit":101}"#, "limit"),
+            (r#"{"latest":0}"#, "latest"),
+            (r#"{"latest":6}"#, "latest"),
+        ],
+    );
+    names(
+        |body| parse::<ReadIn>(body.as_bytes()),
+        &[
+            (r#"{"conversationId":"c"}"#, "msgId"),
+            (r#"{"msgId":"1"}"#, "conversationId"),
+            (r#"{"conversationId":"c","msgId":-1}"#, "msgId"),
+        ],
+    );
+    names(|body| parse_or_empty::<OfflineIn>(body.as_bytes()), &[(r#"{"userId":""}"#, "userId")]);
+    names(|body| parse_or_empty::<DevicesIn>(body.as_bytes()), &[(r#"{"forget":"a b"}"#, "forget")]);
+}
+
+#[test]
+fn what_a_push_needs_names_the_field() {
+    let many = |item: &str, count: usize| vec![item; count].join(",");
+    names(
+        |body| parse_or_empty::<SettingsIn>(body.as_bytes()).map(SettingsIn::change),
+        &[
+            (r#"{"showContent":"no"}"#, "showContent"),
+            (r#"{"muted":"c"}"#, "muted"),
+            (r#"{"muted":["c","a b"]}"#, "muted[1]"),
+            (&format!(r#"{{"muted":[{}]}}"#, many(r#""c""#, 1_001)), "muted"),
+        ],
+    );
+    names(
+        |body| parse_or_empty::<DueIn>(body.as_bytes()).map(DueIn::parts),
+        &[
+            (r#"{"limit":101}"#, "limit"),
+            (r#"{"confirm":["x",""]}"#, "confirm[1]"),
+            (&format!(r#"{{"confirm":["{}"]}}"#, "é".repeat(201)), "confirm[0]"),
+            (&format!(r#"{{"confirm":[{}]}}"#, many(r#""x""#, 1_001)), "confirm"),
+            (r#"{"userId":"bob"}"#, "userId"),
+        ],
+    );
+    let longest = format!(r#"{{"confirm":["{}"]}}"#, "é".repeat(200));
+    assert_eq!(parse::<DueIn>(longest.as_bytes()).unwrap().parts(), (100, vec!["é".repeat(200)]));
+    assert_eq!(parse_or_empty::<DueIn>(b"").unwrap().parts(), (100, Vec::new()));
+}
+
+#[test]
+fn without_a_body_everything_is_as_the_contract_says() {
+    assert_eq!(parse_or_empty::<GlobalIn>(b"").unwrap().part().unwrap(), (None, 100));
+    assert_eq!(parse_or_empty::<DigestIn>(b"").unwrap().counts(), (50, 1));
+    let change = parse_or_empty::<SettingsIn>(b"").unwrap().change();
+    assert_eq!(change, im_domain::push::PushSettingsChange::default());
 }
 
 #[test]

@@ -13,12 +13,20 @@ pub fn of(op: Op) -> Value {
         Op::ChangeMembers => example(json!({
             "conversationId": "team", "add": ["carol"], "roles": { "bob": "admin" },
         })),
+        Op::UpdateConversation => example(json!({ "conversationId": "team", "muted": true })),
         Op::GetMessages => example(json!({ "conversationId": "team", "msgIds": ["232792839553204224"] })),
         Op::GetConversation => example(json!({ "conversationId": "team" })),
         Op::ListConversations => example(json!({ "limit": 20 })),
         Op::SyncMessages => {
             example(json!({ "conversationId": "team", "lastMsgId": "232792839553204224", "limit": 100 }))
         }
+        Op::SyncGlobal => example(json!({ "cursor": "", "limit": 100 })),
+        Op::SyncDigest => example(json!({ "limit": 50, "latest": 1 })),
+        Op::MarkRead => example(json!({ "conversationId": "team", "msgId": "232792839553204224" })),
+        Op::CountUnread => example(json!({})),
+        Op::ListDevices => example(json!({ "forget": "lost-phone" })),
+        Op::PushSettings => example(json!({ "showContent": false, "muted": ["team"] })),
+        Op::PushDue => example(json!({ "limit": 100, "confirm": [] })),
         Op::RunUpkeep => example(json!({ "tasks": ["expire"], "maxMs": 5_000 })),
         Op::DeadLetters => example(json!({ "action": "show", "limit": 20 })),
         Op::StoreStatus | Op::Health | Op::Ready | Op::OpenApi => json!({}),

@@ -4,8 +4,9 @@
 use super::*;
 use crate::json::{has_field, parse};
 use im_domain::limits::{
-    BATCH_MESSAGES_MAX, BATCH_PULLS_MAX, CLIENT_MSG_ID_CHARS_MAX, CONTENT_BYTES_MAX, GET_IDS_MAX,
-    NAME_CHARS_MAX, PAGE_ITEMS_MAX, RUN_MS_MAX,
+    BATCH_MESSAGES_MAX, BATCH_PULLS_MAX, CLIENT_MSG_ID_CHARS_MAX, CONTENT_BYTES_MAX, DIGEST_LATEST_MAX,
+    GET_IDS_MAX, GLOBAL_CURSOR_CHARS_MAX, LEASE_ID_CHARS_MAX, LIST_CURSOR_CHARS_MAX, MUTED_MAX,
+    NAME_CHARS_MAX, PAGE_ITEMS_MAX, PUSH_CONFIRM_MAX, RUN_MS_MAX,
 };
 use serde::de::DeserializeOwned;
 
@@ -85,6 +86,15 @@ fn the_limits_are_those_of_the_code() {
         ("Pull", "/properties/limit/minimum", 1),
         ("Sync", "/properties/limit/maximum", PAGE_ITEMS_MAX as usize),
         ("GetMessages", "/properties/msgIds/maxItems", GET_IDS_MAX),
+        ("SyncGlobal", "/properties/cursor/maxLength", GLOBAL_CURSOR_CHARS_MAX),
+        ("SyncGlobal", "/properties/limit/maximum", PAGE_ITEMS_MAX as usize),
+        ("SyncDigest", "/properties/cursor/maxLength", LIST_CURSOR_CHARS_MAX),
+        ("SyncDigest", "/properties/limit/maximum", PAGE_ITEMS_MAX as usize),
+        ("SyncDigest", "/properties/latest/maximum", DIGEST_LATEST_MAX as usize),
+        ("ChangePushSettings", "/properties/muted/maxItems", MUTED_MAX),
+        ("TakePushDue", "/properties/limit/maximum", PAGE_ITEMS_MAX as usize),
+        ("TakePushDue", "/properties/confirm/maxItems", PUSH_CONFIRM_MAX),
+        ("LeaseId", "/maxLength", LEASE_ID_CHARS_MAX),
         ("RunUpkeep", "/properties/maxMs/maximum", RUN_MS_MAX as usize),
         ("UserId", "/maxLength", NAME_CHARS_MAX),
         ("ClientMsgId", "/maxLength", CLIENT_MSG_ID_CHARS_MAX),
@@ -96,7 +106,24 @@ fn the_limits_are_those_of_the_code() {
 
 #[test]
 fn requests_refuse_unknown_fields_and_answers_say_what_is_always_there() {
-    for name in ["Draft", "DraftBatch", "Pull", "PullBatch", "CreateConversation", "Sync", "RunUpkeep"] {
+    let requests = [
+        "Draft",
+        "DraftBatch",
+        "Pull",
+        "PullBatch",
+        "CreateConversation",
+        "UpdateConversation",
+        "Sync",
+        "SyncGlobal",
+        "SyncDigest",
+        "MarkRead",
+        "CountUnread",
+        "ListDevices",
+        "ChangePushSettings",
+        "TakePushDue",
+        "RunUpkeep",
+    ];
+    for name in requests {
         assert_eq!(schema(name)["additionalProperties"], false, "{name}");
     }
     let required = |name: &str| schema(name)["required"].as_array().unwrap().clone();
@@ -106,6 +133,15 @@ fn requests_refuse_unknown_fields_and_answers_say_what_is_always_there() {
     }
     assert!(!required("SyncPage").contains(&json!("reset")));
     assert!(required("Conversation").contains(&json!("lastMsg")));
+    assert_eq!(
+        required("ChangedConversation"),
+        ["conversationId", "headMsgId", "headSeq", "unread", "readMsgId", "kinds"]
+    );
+    assert_eq!(required("Changes"), ["cursor", "changed", "hasMore"]);
+    for name in ["conversationId", "lastMsg", "muted", "latest"] {
+        assert!(required("DigestedConversation").contains(&json!(name)), "{name}");
+    }
+    assert!(!required("DueUser").contains(&json!("preview")));
 }
 
 fn reads<T: DeserializeOwned>(text: &str) -> bool {
@@ -134,6 +170,14 @@ fn the_examples_can_be_sent() {
                     Op::GetConversation => reads::<GetConversationIn>(&text),
                     Op::ListConversations => reads::<ListIn>(&text),
                     Op::SyncMessages => reads::<SyncIn>(&text),
+                    Op::UpdateConversation => reads::<UpdateIn>(&text),
+                    Op::SyncGlobal => reads::<GlobalIn>(&text),
+                    Op::SyncDigest => reads::<DigestIn>(&text),
+                    Op::MarkRead => reads::<ReadIn>(&text),
+                    Op::CountUnread => reads::<OfflineIn>(&text),
+                    Op::ListDevices => reads::<DevicesIn>(&text),
+                    Op::PushSettings => reads::<SettingsIn>(&text),
+                    Op::PushDue => reads::<DueIn>(&text),
                     Op::DeadLetters => reads::<DeadLettersIn>(&text),
                     _ => reads::<RunIn>(&text),
                 };

@@ -1,5 +1,7 @@
 //! A whole store behind the routes, without components: the embedded engine over rusqlite.
 
+use im_domain::storage::Storage;
+use im_http::routes::{Component, ROUTES};
 use im_http::{Api, ArchiveApi, Head, Keys, PullApi, Request, Response, SendApi, SyncApi};
 use im_store::embedded::{Embedded, Environment};
 use im_store::native::NativeSqlite;
@@ -12,10 +14,11 @@ use std::task::{Context, Poll, Waker};
 const SECRET: &str = "a secret of the tests, 32 bytes or more";
 pub const NOW_MS: u64 = 1_760_000_000_000;
 
-pub struct Service {
-    store: Embedded<NativeSqlite>,
+pub struct Service<S = Embedded<NativeSqlite>> {
+    pub store: S,
     keys: Keys,
-    _folder: tempfile::TempDir,
+    /// Where an embedded store has its data.
+    _folder: Option<tempfile::TempDir>,
 }
 
 impl Service {
@@ -31,7 +34,13 @@ impl Service {
         };
         let db = NativeSqlite::open(&folder.path().join("store.db")).unwrap();
         let store = Embedded::open(db, environment).unwrap();
-        Self { store, keys: Keys::parse(SECRET).unwrap(), _folder: folder }
+        Self { _folder: Some(folder), ..Self::over(store) }
+    }
+}
+
+impl<S: Storage> Service<S> {
+    pub fn over(store: S) -> Self {
+        Self { store, keys: Keys::parse(SECRET).unwrap(), _folder: None }
     }
 
     /// Sends one request to the function that has its path.
@@ -44,15 +53,11 @@ impl Service {
             content_length: Some(body.len() as u64),
         };
         let request = Request { head, body: body.to_vec() };
-        match path {
-            "/api/msg/send" | "/api/conversation/create" | "/api/conversation/members" => {
-                self.handle::<SendApi>(&request)
-            }
-            "/api/msg/sync" => self.handle::<SyncApi>(&request),
-            path if path.starts_with("/api/msg/") || path.starts_with("/api/conversation/") => {
-                self.handle::<PullApi>(&request)
-            }
-            _ => self.handle::<ArchiveApi>(&request),
+        match ROUTES.iter().find(|route| route.path == path).map(|route| route.component) {
+            Some(Component::Send) => self.handle::<SendApi>(&request),
+            Some(Component::Pull) => self.handle::<PullApi>(&request),
+            Some(Component::Sync) => self.handle::<SyncApi>(&request),
+            Some(Component::Archive) | None => self.handle::<ArchiveApi>(&request),
         }
     }
 
@@ -60,7 +65,7 @@ impl Service {
         let answer = pin!(im_http::handle::<A>(request, &self.keys, NOW_MS, &self.store));
         match answer.poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(response) => response,
-            Poll::Pending => panic!("the embedded engine never waits"),
+            Poll::Pending => panic!("a store of the tests never waits"),
         }
     }
 
