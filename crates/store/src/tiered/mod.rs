@@ -38,6 +38,7 @@ mod push;
 mod read;
 mod read_position;
 pub mod rebalance;
+mod recall;
 mod record;
 mod rows;
 mod script;
@@ -64,7 +65,9 @@ use im_domain::global::{Changes, GlobalCursor};
 use im_domain::limits::RETRY_AFTER_MS;
 use im_domain::message::{Ack, Draft, Receipt};
 use im_domain::page::{Found, Page, PageQuery, SyncPage, SyncQuery};
+use im_domain::per_tenant::PerTenant;
 use im_domain::push::{Due, PushRules, PushSettings, PushSettingsChange};
+use im_domain::revision::{Recall, Revised};
 use im_domain::storage::{Actor, Storage};
 use im_domain::upkeep::{DeadLetter, DeadLetterAction, RunReport, StoreStatus, Task};
 use im_domain::{ConversationId, DeviceId, Error, MsgId, Result, Tenant};
@@ -106,6 +109,8 @@ pub struct Settings {
     pub marker_life_s: u64,
     /// When users become due for a push.
     pub push: PushRules,
+    /// How long a sender can take a message back, in milliseconds.
+    pub recall_ms: PerTenant,
     /// Most members of a conversation of which each is told of every message; see
     /// [`im_domain::limits::INDEX_MEMBERS_MAX`].
     pub index_members_max: u64,
@@ -282,6 +287,10 @@ impl<R: Redis, P: Postgres> Storage for Tiered<R, P> {
 
     async fn get(&self, actor: &Actor, conversation: &ConversationId, ids: &[MsgId]) -> Result<Found> {
         pages::get(self, actor, conversation, ids).await
+    }
+
+    async fn recall(&self, actor: &Actor, recall: &Recall) -> Result<Revised> {
+        recall::recall(self, actor, recall).await
     }
 
     async fn create(&self, actor: &Actor, new: NewConversation) -> Result<Conversation> {
