@@ -36,7 +36,7 @@ local function head_of(c)
             'front', 'last')
         heads[c] = found[1] == clock.base and {
             cid = found[2], kind = found[3], history = found[4], seq = tonumber(found[5]),
-            count = tonumber(found[6]), epoch = found[7], hot = found[8], front = found[9], last_stamp = found[10],
+            count = tonumber(found[6]), epoch = found[7], hot = found[8], front = found[9], last = found[10],
             name = ARGV[FIXED + c], number = c,
             key = KEYS[k + 1], members = KEYS[k + 2], messages = KEYS[k + 3], own = KEYS[k + 4], positions = KEYS[k + 5],
         }
@@ -57,35 +57,17 @@ local function reply_state(head, member, reply, is_known)
     local floor = floor_of(head.history, member, ARGV[7])
     if later(floor, reply) == floor then return 7 end
     if #redis.call('XRANGE', head.messages, reply, reply) > 0 then return 0 end
-    local hot = hot_from(head.hot, head.new_front or head.front, head.last_stamp, head.messages)
+    local hot = hot_from(head.hot, head.new_front or head.front, head.last, head.messages)
     return later(reply, hot) == reply and 7 or 6
 end
 
 local function store(head, a, marker)
-    local ms, low = tick(clock, partition)
-    if head.epoch ~= clock.epoch then
-        head.seq = head.seq + tonumber(ARGV[5])
-        head.epoch = clock.epoch
-    end
-    head.seq = head.seq + 1
-    if ARGV[a + 4] == '1' then
-        head.count = head.count + 1
-        redis.call('HINCRBY', head.own, ARGV[a + 2], 1)
-    end
-    local place = string.format('%d\n%d\n', head.seq, head.count)
-    local reply, value = ARGV[a + 6], ARGV[a + 5] .. '\n' .. place .. ARGV[a + 9]
-    if reply == '' then
-        redis.call('XADD', head.messages, stamp_of(ms, low), 'v', value)
-    else
-        redis.call('XADD', head.messages, stamp_of(ms, low), 'v', value, 'r', reply)
-    end
-    redis.call('XADD', KEYS[2], '*', 'v', string.format('m\n%d\n%d\n%s\n%s\n%s\n', ms, low, head.name, head.cid,
-        clock.epoch) .. place .. ARGV[a + 9])
+    local ms, low = put(clock, partition, KEYS[2], tonumber(ARGV[5]), head, {
+        sender = ARGV[a + 2], counts = ARGV[a + 4] == '1', kind = ARGV[a + 5], reply = ARGV[a + 6], record = ARGV[a + 9],
+    })
     redis.call('SET', marker, string.format('%d %d %d ', ms, low, head.seq) .. ARGV[a + 3], 'EX', ARGV[4])
-    head.ms, head.low, head.last = ms, low, { ARGV[a + 2], ARGV[a + 5], ARGV[a + 10] }
+    head.ms, head.said = ms, { ARGV[a + 2], ARGV[a + 5], ARGV[a + 10] }
     stored = stored + 1
-    if head.front == '' and not head.new_front then head.new_front = stamp_of(ms, low) end
-    head.last_stamp = stamp_of(ms, low)
     answer(0, ms, low, head.seq)
 end
 
@@ -125,7 +107,7 @@ if stored > 0 then
     count_waiting(KEYS[1], string.match(ARGV[FIXED + 1], '^[^/]+'), stored)
     for _, head in pairs(heads) do
         if head.ms then
-            local last, version, others = head.last_stamp, next_version(), {}
+            local last, version, others = head.last, next_version(), {}
             if redis.call('HLEN', head.members) <= tonumber(ARGV[10]) then
                 note_all(for_members('s', head.members), head.name, version, ARGV[12], ARGV[11], others)
             end
@@ -135,8 +117,8 @@ if stored > 0 then
             end
             if head.new_front then redis.call('HSET', head.key, 'front', head.new_front) end
             redis.call('HSET', head.key, 'seq', head.seq, 'count', head.count, 'epoch', clock.epoch,
-                'last', last, 'logged', last, 'last_sender', head.last[1],
-                'last_kind', head.last[2], 'last_summary', head.last[3], 'update_time', head.ms + TIME_ZERO,
+                'last', last, 'logged', last, 'shown', last, 'shown_seq', head.seq, 'shown_status', 0, 'last_sender', head.said[1],
+                'last_kind', head.said[2], 'last_summary', head.said[3], 'update_time', head.ms + TIME_ZERO,
                 'version', version)
             stay_hot({ head.key, head.members, head.messages, head.own, head.positions })
         end

@@ -11,7 +11,7 @@ local clock = clock_of(KEYS[1], ARGV[1])
 if not clock or clock.epoch ~= ARGV[4] then return {'verify'} end
 if redis.call('HGET', KEYS[3], 'base') == clock.base or redis.call('EXISTS', KEYS[8]) == 1 then return {'exists'} end
 if redis.call('XLEN', KEYS[2]) >= tonumber(ARGV[3]) then return {'backlog'} end
-redis.call('DEL', KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7])
+redis.call('DEL', KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], revisions_of(KEYS[5]), recalled_of(KEYS[5]))
 local ms, low = tick(clock, tonumber(ARGV[2]))
 local lines, ops, others, version = {}, {}, {}, next_version()
 local op = tonumber(ARGV[8]) <= tonumber(ARGV[9]) and 'j' or 'J'
@@ -24,7 +24,7 @@ end
 local id, time = stamp_of(ms, low), ms + TIME_ZERO
 redis.call('HSET', KEYS[3], 'base', clock.base, 'cid', id, 'kind', ARGV[6], 'history', ARGV[7], 'members', ARGV[8],
     'seq', 0, 'count', 0, 'epoch', clock.epoch, 'last', '0-0', 'hot', '0-0', 'front', '', 'kept', '0-0', 'logged', id, 'whole', 1,
-    'last_sender', '', 'last_kind', 0, 'last_summary', '', 'create_time', time, 'update_time', time,
+    'shown', '0-0', 'shown_seq', 0, 'shown_status', 0, 'last_sender', '', 'last_kind', 0, 'last_summary', '', 'create_time', time, 'update_time', time,
     'version', version, 'membership_version', version)
 redis.call('XADD', KEYS[2], '*', 'v', string.format('c\n%d\n%d\n%s\n%s\n%s\n%s\n%s\n', ms, low, ARGV[5],
     clock.epoch, ARGV[6], ARGV[7], version)

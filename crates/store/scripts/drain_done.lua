@@ -40,7 +40,15 @@ end
 
 -- Gives whether something was trimmed. What is not in SQL yet stays, however many they are.
 local TRIM_MAX = 2000
-local function trim(messages, kept)
+local function trim(messages, kept, entry)
+    -- What was taken back, and is so in SQL only later, stays where it is seen that it was.
+    local revisions = revised(messages)
+    if revisions then
+        for _, value in ipairs(redis.call('HVALS', revisions)) do
+            local logged = string.match(value, '^%S+ %d+ (%S+)$')
+            if later(logged, entry) == logged and logged ~= entry then return false end
+        end
+    end
     local spare = redis.call('XLEN', messages) - keep
     if spare <= 0 then return false end
     local may_go = #redis.call('XRANGE', messages, '-', kept, 'COUNT', math.min(spare, TRIM_MAX))
@@ -54,9 +62,15 @@ for c = 1, conversations do
     local may_go = head[1] and head[1] ~= clock.base -- from before a loss, and never read again
     if head[1] == clock.base then
         local kept = later(head[2], ARGV[a + 1])
-        local trimmed = trim(KEYS[k + 3], kept)
+        local trimmed = trim(KEYS[k + 3], kept, ARGV[a + 2])
         local first = redis.call('XRANGE', KEYS[k + 3], '-', '+', 'COUNT', 1)[1]
         local front = first and first[1] or ''
+        local revisions = trimmed and revised(KEYS[k + 3])
+        if revisions then
+            for _, id in ipairs(redis.call('HKEYS', revisions)) do
+                if front == '' or later(id, front) == front and id ~= front then redis.call('HDEL', revisions, id) end
+            end
+        end
         redis.call('HSET', KEYS[k + 1], 'kept', kept, 'hot', trimmed and front or hot[c], 'front', front)
         may_go = head[3] == ARGV[a + 2] -- SQL has all of it
     end
@@ -64,6 +78,8 @@ for c = 1, conversations do
         -- When it stays idle. The head goes first: without it the rest is never read.
         redis.call('EXPIRE', KEYS[k + 1], life)
         for key = k + 2, k + PER_CONVERSATION do redis.call('EXPIRE', KEYS[key], life + 60) end
+        redis.call('EXPIRE', revisions_of(KEYS[k + 3]), life + 60)
+        redis.call('EXPIRE', recalled_of(KEYS[k + 3]), life + 60)
     end
 end
 

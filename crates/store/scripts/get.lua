@@ -11,8 +11,9 @@ local member = redis.call('HGET', KEYS[3], ARGV[2])
 if not member then return {'stranger'} end
 local out = {'ok', clock.epoch, head[2], head[3], head[4], head[5],
     hot_from(head[6], head[7], head[5], KEYS[4]), member, ''}
+local revisions = revised(KEYS[4])
 for i = 3, #ARGV do
     local entry = redis.call('XRANGE', KEYS[4], ARGV[i], ARGV[i])[1]
-    if entry then take(out, KEYS[4], entry) end
+    if entry then take(out, KEYS[4], entry, revisions) end
 end
 return out

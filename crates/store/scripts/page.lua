@@ -4,7 +4,7 @@
 -- ARGV  1 run, 2 user, 3 "up" | "down", 4 stamp that all messages are above, 5 stamp that they are
 --       below ("+": none), 6 messages, 7 kinds ("" all, or ",1,2,")
 -- Gives {"verify"}; {"cold"}; {"stranger"}; or {"ok", epoch, cid, history, seq, last, hot,
---       member, scanned, then for each message: stamp, value, start of the quoted message's value}.
+--       member, scanned, then for each message what take() says}.
 --       Messages at or above "hot" are all in the stream. scanned: "" or the stamp at which a search
 --       for kinds was cut off.
 local SCAN_MAX, CHUNK = 2000, 500
@@ -19,6 +19,7 @@ local out = {'ok', clock.epoch, head[2], head[3], head[4], head[5],
     hot_from(head[6], head[7], head[5], KEYS[4]), member, ''}
 local SCANNED = #out
 local above, wanted, kinds = floor_of(head[3], member, ARGV[4]), tonumber(ARGV[6]), ARGV[7]
+local revisions = revised(KEYS[4])
 local below = ARGV[5] == '+' and '+' or '(' .. ARGV[5]
 
 local function read(count)
@@ -27,7 +28,7 @@ local function read(count)
 end
 
 if kinds == '' then
-    for _, entry in ipairs(read(wanted)) do take(out, KEYS[4], entry) end
+    for _, entry in ipairs(read(wanted)) do take(out, KEYS[4], entry, revisions) end
     return out
 end
 local found, scanned = 0, 0
@@ -37,7 +38,7 @@ repeat
         scanned = scanned + 1
         if ARGV[3] == 'up' then below = '(' .. entry[1] else above = entry[1] end
         if string.find(kinds, ',' .. string.match(entry[2][2], '^%d+') .. ',', 1, true) then
-            take(out, KEYS[4], entry)
+            take(out, KEYS[4], entry, revisions)
             found = found + 1
             if found == wanted then return out end
         end

@@ -61,15 +61,75 @@ local function later(a, b)
     return is_after(a_ms, a_low, b_ms, b_low) and a or b
 end
 
--- Adds a message to a reply: stamp, value, and the start of the value of the message it quotes, as far
--- as a summary needs it ("" when that one is not in the stream).
+-- Beside the messages of a conversation: which of the hot ones were revised, and the places among those that
+-- count of all that were taken back. Neither is there when nothing was.
+local function revisions_of(messages)
+    return (string.gsub(messages, ':m:', ':r:', 1))
+end
+
+local function recalled_of(messages)
+    return (string.gsub(messages, ':m:', ':x:', 1))
+end
+
+-- The messages' revisions, or nil when none of them was revised.
+local function revised(messages)
+    local key = revisions_of(messages)
+    return redis.call('EXISTS', key) == 1 and key or nil
+end
+
+-- Adds a message to a reply: stamp, value, 1 when it was taken back; the start of the value of the message
+-- it quotes, as far as a summary needs it ("" when that one is not in the stream), and 1 when that was.
+-- `revisions`: what revised() gave.
 local QUOTED_BYTES = 1024
-local function take(out, messages, entry)
+local function take(out, messages, entry, revisions)
     local reply = entry[2][4]
     local quoted = reply and redis.call('XRANGE', messages, reply, reply)[1]
     out[#out + 1] = entry[1]
     out[#out + 1] = entry[2][2]
+    out[#out + 1] = revisions and redis.call('HEXISTS', revisions, entry[1]) or 0
     out[#out + 1] = quoted and string.sub(quoted[2][2], 1, QUOTED_BYTES) or ''
+    out[#out + 1] = quoted and revisions and redis.call('HEXISTS', revisions, reply) or 0
+end
+
+-- A message's value is "kind\nseq\ncountable\nrecord", and a record begins with version, kind, flags (2: it does
+-- not count), 16 bytes, reply (8); then come its sender, after its length, and the rest.
+local SILENT, FLAGS, SENDER = 2, 3, 28
+local function read_value(value)
+    local kind, seq, count = string.match(value, '^(%d+)\n(%d+)\n(%d+)\n')
+    local start = #kind + #seq + #count + 3
+    local length = string.byte(value, start + SENDER)
+    return {
+        kind = kind, seq = tonumber(seq), count = tonumber(count),
+        is_silent = math.floor(string.byte(value, start + FLAGS) / SILENT) % 2 == 1,
+        sender = string.sub(value, start + SENDER + 4, start + SENDER + 3 + length),
+    }
+end
+
+-- Puts a message into the stream and the log of a conversation, under the next stamp and `seq`; gives the
+-- stamp. `head` is changed and has to be saved: see save_head(). `gap`: what seq jumps by in a new epoch.
+local function put(clock, partition, log, gap, head, message)
+    local ms, low = tick(clock, partition)
+    if head.epoch ~= clock.epoch then
+        head.seq = head.seq + gap
+        head.epoch = clock.epoch
+    end
+    head.seq = head.seq + 1
+    if message.counts then
+        head.count = head.count + 1
+        redis.call('HINCRBY', head.own, message.sender, 1)
+    end
+    local place = string.format('%d\n%d\n', head.seq, head.count)
+    local stamp, value = stamp_of(ms, low), message.kind .. '\n' .. place .. message.record
+    if message.reply == '' then
+        redis.call('XADD', head.messages, stamp, 'v', value)
+    else
+        redis.call('XADD', head.messages, stamp, 'v', value, 'r', message.reply)
+    end
+    redis.call('XADD', log, '*', 'v', string.format('m\n%d\n%d\n%s\n%s\n%s\n', ms, low, head.name, head.cid,
+        clock.epoch) .. place .. message.record)
+    if head.front == '' and not head.new_front then head.new_front = stamp end
+    head.last = stamp
+    return ms, low
 end
 
 -- The stamp up to which a member sees nothing: what has expired, and, where joiners see only what is
@@ -86,6 +146,8 @@ end
 local function stay_hot(keys)
     if redis.call('PTTL', keys[1]) < 0 then return end
     for _, key in ipairs(keys) do redis.call('PERSIST', key) end
+    redis.call('PERSIST', revisions_of(keys[3]))
+    redis.call('PERSIST', recalled_of(keys[3]))
 end
 
 -- A script's first write is refused when memory is full, if it could add to it. Draining has to go on

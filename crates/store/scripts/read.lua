@@ -33,19 +33,16 @@ if up_to ~= last then
     else
         count, own_after = tonumber(ARGV[10]), tonumber(ARGV[11])
     end
-    -- A record begins with version, kind, flags (2: silent), 16 bytes, reply (8); then the sender, after its
-    -- length.
-    local SILENT, FLAGS, SENDER = 2, 3, 28
-    local from, scanned = '(' .. up_to, 0
+    local from, scanned, revisions = '(' .. up_to, 0, revised(KEYS[5])
     repeat
         local entries = redis.call('XRANGE', KEYS[5], from, '+', 'COUNT', CHUNK)
         for _, message in ipairs(entries) do
-            local value = message[2][2]
-            local _, start = string.find(value, '^%d+\n%d+\n%d+\n')
-            local length = string.byte(value, start + SENDER)
-            local is_silent = math.floor(string.byte(value, start + FLAGS) / SILENT) % 2 == 1
-            local sender = string.sub(value, start + SENDER + 4, start + SENDER + 3 + length)
-            if sender == ARGV[5] and not is_silent then own_after = own_after + 1 end
+            local said = read_value(message[2][2])
+            -- What was taken back counts for nobody.
+            if said.sender == ARGV[5] and not said.is_silent
+                and not (revisions and redis.call('HEXISTS', revisions, message[1]) == 1) then
+                own_after = own_after + 1
+            end
             from = '(' .. message[1]
         end
         scanned = scanned + #entries

@@ -55,8 +55,9 @@ local hot = hot_from(head[6], head[8], last, KEYS[5])
 local out = {'ok', clock.epoch, head[2], head[3], head[4], last, hot, member, '', reset, position, before,
     before_seq, start_seq}
 if reset ~= '' or ARGV[10] == '0' then return out end
+local revisions = revised(KEYS[5])
 local above = floor_of(head[3], member, later(start, ARGV[9]))
 for _, entry in ipairs(redis.call('XRANGE', KEYS[5], '(' .. above, '+', 'COUNT', ARGV[10])) do
-    take(out, KEYS[5], entry)
+    take(out, KEYS[5], entry, revisions)
 end
 return out

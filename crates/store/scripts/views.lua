@@ -2,13 +2,16 @@
 --
 -- KEYS  for each conversation: clock, head, members, own, messages
 -- ARGV  1 run, 2 user, 3 stamp up to which messages have expired
--- Gives {"verify"}; or {"ok", then for each conversation 22 values}: state (0 not hot, 1 hot, 2 hot
+-- Gives {"verify"}; or {"ok", then for each conversation 26 values}: state (0 not hot, 1 hot, 2 hot
 --       under another base), epoch, cid, kind, history, members, seq, count, last, hot, create time,
---       update time, last sender, last kind, last summary, numbers of the last message, of the
+--       update time, sender, kind and
+--       summary of the last message that is shown, its stamp, seq and status, numbers of the last message, of the
 --       last change of members or settings and of the last revision ("" none), member ("" none), own, count of the
---       oldest hot message that has not expired (0 none), its stamp ("" none).
+--       oldest hot message that has not expired (0 none), its stamp ("" none), messages after
+--       the member's read position that count and were taken back.
 local FIELDS = { 'cid', 'kind', 'history', 'members', 'seq', 'count', 'last', 'hot', 'create_time', 'update_time',
-    'last_sender', 'last_kind', 'last_summary', 'version', 'membership_version', 'revision_version' }
+    'last_sender', 'last_kind', 'last_summary', 'shown', 'shown_seq', 'shown_status', 'version', 'membership_version',
+    'revision_version' }
 local out = {'ok'}
 for k = 1, #KEYS, 5 do
     local clock = clock_of(KEYS[k], ARGV[1])
@@ -18,10 +21,13 @@ for k = 1, #KEYS, 5 do
     out[#out + 1] = base == clock.base and 1 or (base and 2 or 0)
     out[#out + 1] = clock.epoch
     for field = 1, #FIELDS do out[#out + 1] = head[field] or '' end
-    out[#out + 1] = redis.call('HGET', KEYS[k + 2], ARGV[2]) or ''
+    local member = redis.call('HGET', KEYS[k + 2], ARGV[2])
+    out[#out + 1] = member or ''
     out[#out + 1] = redis.call('HGET', KEYS[k + 3], ARGV[2]) or '0'
     local oldest = ARGV[3] ~= '0-0' and redis.call('XRANGE', KEYS[k + 4], '(' .. ARGV[3], '+', 'COUNT', 1)[1]
     out[#out + 1] = oldest and string.match(oldest[2][2], '^%d+\n%d+\n(%d+)') or 0
     out[#out + 1] = oldest and oldest[1] or ''
+    local read = member and string.match(member, '^%d+ %d+ %d+ %d+ %d+ (%d+)')
+    out[#out + 1] = read and redis.call('ZCOUNT', recalled_of(KEYS[k + 4]), '(' .. read, '+inf') or 0
 end
 return out

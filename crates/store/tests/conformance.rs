@@ -28,6 +28,7 @@ mod conformance {
     pub mod positions;
     pub mod random;
     pub mod rebalanced;
+    pub mod recall;
     pub mod settled;
     pub mod site;
     pub mod talk;

@@ -8,6 +8,7 @@
 
 mod conversations;
 mod members;
+mod revisions;
 mod rows;
 
 use super::Tiered;
@@ -68,6 +69,9 @@ pub(super) async fn apply<R: Redis, P: Postgres>(
     let (statement, parameters) = match entries {
         [Entry { body: Body::Members(change), place, .. }] => {
             (members::statement(), members::parameters_of(begin, place.tenant(), change))
+        }
+        [Entry { body: Body::Revision(revision), .. }] => {
+            (revisions::statement(), revisions::parameters_of(begin, revision))
         }
         [Entry { body: Body::Alias(target), place, .. }] => {
             let mut parameters = begin;

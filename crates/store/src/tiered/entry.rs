@@ -9,6 +9,8 @@
 //! - `k ms low conversation cid user stamp countable own version`: what a user has read
 //! - `g ms low conversation cid members time version` and a line `+ user floor countable`, `- user`, `= user role`,
 //!   `! user muted` or `~ history` for each change: a change of members or settings
+//! - `x ms low conversation cid message action control countable sender user role time` and a reason: a revision of
+//!   a message
 //! - `a ms low own-id conversation`: a pair's chat has an id of its own
 //! - `r ms low`, then a whole entry as above: that entry once more, from the dead letters
 
@@ -32,6 +34,7 @@ pub(super) enum Body {
     Read(Read),
     Conversation(Made),
     Members(Change),
+    Revision(Revision),
     Alias(String),
 }
 
@@ -61,6 +64,23 @@ pub(super) struct Read {
     pub own: u64,
     /// Number of the change.
     pub version: u64,
+}
+
+/// A message was revised.
+pub(super) struct Revision {
+    pub cid: MsgId,
+    pub msg_id: MsgId,
+    pub action: u64,
+    /// The control message that tells of it.
+    pub control: MsgId,
+    /// The message's place among those that count; 0: it did not count.
+    pub countable: u64,
+    pub sender: String,
+    /// Who revised it: the user, and the role (0: a privileged actor).
+    pub user: String,
+    pub role: u64,
+    pub time_ms: u64,
+    pub reason: String,
 }
 
 pub(super) struct Made {
@@ -132,6 +152,7 @@ impl Entry {
             }),
             "c" => Body::Conversation(made(&mut lines, stamp)?),
             "g" => Body::Members(change(&mut lines)?),
+            "x" => Body::Revision(revision(&mut lines)?),
             "a" => Body::Alias(lines.text()?.to_owned()),
             _ => return None,
         };
@@ -162,7 +183,7 @@ impl Entry {
         match self.body {
             Body::Message(_) | Body::Position(_) | Body::Read(_) => Class::Rows,
             Body::Conversation(_) => Class::Conversations,
-            Body::Members(_) | Body::Alias(_) => Class::Single,
+            Body::Members(_) | Body::Revision(_) | Body::Alias(_) => Class::Single,
         }
     }
 }
@@ -184,6 +205,21 @@ fn made(lines: &mut Lines<'_>, cid: MsgId) -> Option<Made> {
         members.push((UserId::parse(user).ok()?, role.parse().ok()?));
     }
     Some(Made { cid, epoch, kind, history, version, members })
+}
+
+fn revision(lines: &mut Lines<'_>) -> Option<Revision> {
+    Some(Revision {
+        cid: lines.stamp()?,
+        msg_id: lines.stamp()?,
+        action: lines.number()?,
+        control: lines.stamp()?,
+        countable: lines.number()?,
+        sender: lines.text()?.to_owned(),
+        user: lines.text()?.to_owned(),
+        role: lines.number()?,
+        time_ms: lines.number()?,
+        reason: String::from_utf8(lines.0.to_vec()).ok()?,
+    })
 }
 
 fn change(lines: &mut Lines<'_>) -> Option<Change> {
@@ -303,7 +339,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_are_read_or_refused_and_never_a_crash(bytes: Vec<u8>, kind in "[mpkcga]") {
+        fn any_bytes_are_read_or_refused_and_never_a_crash(bytes: Vec<u8>, kind in "[mpkcgxa]") {
             let _entry = Entry::parse("1-0", &bytes);
             let _entry = parse(&kind, &String::from_utf8_lossy(&bytes));
         }

@@ -1,6 +1,6 @@
 //! The schema in PostgreSQL, brought up to date by numbered steps.
 //!
-//! Each step is one block, so one statement and one transaction, and takes a lock first: several may
+//! The steps are one block, so one statement and one transaction, which takes a lock first: several may
 //! try at once. An empty database is set up at its first use; an older schema only by `im migrate`,
 //! since an operator has to choose the moment.
 
@@ -9,8 +9,10 @@ use crate::postgres::Postgres;
 use im_domain::{Error, Result};
 
 /// (version, name, statements); a step that was released is never changed.
-const MIGRATIONS: &[(i64, &str, &str)] =
-    &[(1, "messages", include_str!("../../migrations/postgres/0001_messages.sql"))];
+const MIGRATIONS: &[(i64, &str, &str)] = &[
+    (1, "messages", include_str!("../../migrations/postgres/0001_messages.sql")),
+    (2, "revisions", include_str!("../../migrations/postgres/0002_revisions.sql")),
+];
 /// Names the lock that steps take; any number will do that nothing else in the database uses.
 const LOCK: i64 = 0x696d_2d73_746f_7265;
 
@@ -33,8 +35,8 @@ pub async fn migrate<P: Postgres>(db: &P, now_ms: u64) -> Result<MigrationReport
     if found > newest() {
         return Err(too_new(found));
     }
-    for (number, name, statements) in MIGRATIONS.iter().filter(|(number, ..)| *number > found) {
-        db.query(&block(*number, name, statements, now_ms), Vec::new()).await?;
+    if found < newest() {
+        db.query(&block(now_ms), Vec::new()).await?;
     }
     Ok(MigrationReport { found, now: newest() })
 }
@@ -77,16 +79,25 @@ async fn version<P: Postgres>(db: &P) -> Result<i64> {
     Ok(db.query(statement, params![]).await?.first_mut().map_or(Ok(0), |row| row.int())?)
 }
 
-/// One step as one statement, which does nothing where the step was made before.
-fn block(number: i64, name: &str, statements: &str, now_ms: u64) -> String {
+/// All steps as one statement, so that whoever is killed leaves nothing half done; it passes over those that
+/// were made before.
+fn block(now_ms: u64) -> String {
+    let step = |(number, name, statements): &(i64, &str, &str)| {
+        format!(
+            "IF made < {number} THEN
+            {statements}
+            INSERT INTO migration (version, name, applied_at) VALUES ({number}, '{name}', {now_ms});
+            END IF;\n"
+        )
+    };
+    let steps: String = MIGRATIONS.iter().map(step).collect();
     format!(
-        "DO $migrate$ BEGIN
+        "DO $migrate$ DECLARE made bigint := 0; BEGIN
         PERFORM pg_advisory_xact_lock({LOCK});
         IF to_regclass('migration') IS NOT NULL THEN
-            IF EXISTS (SELECT 1 FROM migration WHERE version >= {number}) THEN RETURN; END IF;
+            SELECT coalesce(max(version), 0) INTO made FROM migration;
         END IF;
-        {statements}
-        INSERT INTO migration (version, name, applied_at) VALUES ({number}, '{name}', {now_ms});
+        {steps}
         END $migrate$"
     )
 }

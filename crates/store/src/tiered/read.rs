@@ -84,29 +84,34 @@ fn joined_at(member: &str) -> Result<MsgId> {
 fn hot_message(reply: &mut Reply, head: &Head) -> Result<(Message, bool)> {
     let msg_id = id(reply)?;
     let (seq, record) = value(&reply.bytes()?)?;
+    let is_recalled = reply.number()? == 1;
     let start = reply.bytes()?;
-    let quote = record.reply_to.map(|quoted| hot_quote(quoted, &start, head));
+    let quoted_is_recalled = reply.number()? == 1;
+    let quote = record.reply_to.map(|quoted| hot_quote(quoted, &start, quoted_is_recalled, head));
     let is_cold = quote.as_ref().is_some_and(|quote| quote.sender.is_none() && quote.msg_id < head.hot);
     let message = Message {
         msg_id,
         seq,
         sender: record.sender,
         kind: record.kind,
-        content: record.content,
+        content: if is_recalled { String::new() } else { record.content },
         client_msg_id: record.client_msg_id,
         create_time: msg_id.time_ms(),
-        status: Status::Normal,
+        status: if is_recalled { Status::Recalled } else { Status::Normal },
         edit_time: None,
         reply_to: quote,
-        ext: record.ext,
-        control: None,
+        ext: record.ext.filter(|_| !is_recalled),
+        control: record.control,
     };
     Ok((message, is_cold))
 }
 
-fn hot_quote(msg_id: MsgId, start: &[u8], head: &Head) -> Quote {
+fn hot_quote(msg_id: MsgId, start: &[u8], is_recalled: bool, head: &Head) -> Quote {
     let found = body(start).and_then(|(_, record)| summary_of_start(record)).filter(|_| msg_id > head.floor);
     match found {
+        Some((sender, _)) if is_recalled => {
+            Quote { msg_id, sender: Some(sender), preview: None, status: QuoteStatus::Recalled }
+        }
         Some((sender, preview)) => {
             Quote { msg_id, sender: Some(sender), preview: Some(preview), status: QuoteStatus::Normal }
         }
@@ -134,7 +139,7 @@ pub(super) async fn hot_messages<R: Redis, P: Postgres>(
     head: &Head,
     reply: &mut Reply,
 ) -> Result<Vec<Message>> {
-    let mut messages = Vec::with_capacity(reply.left() / 3);
+    let mut messages = Vec::with_capacity(reply.left() / 5);
     let mut cold = Vec::new();
     while reply.left() > 0 {
         let (message, is_cold) = hot_message(reply, head)?;

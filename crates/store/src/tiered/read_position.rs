@@ -70,7 +70,7 @@ async fn look_up<R: Redis, P: Postgres>(
     cid: MsgId,
     (up_to, hot): (MsgId, MsgId),
 ) -> Result<Below> {
-    // A message counts if it raises the number of those that do. Messages up to the place may be purged.
+    // A message counts if it raises the number of those that do, and was not taken back. Messages up to the place may be purged.
     const STATEMENT: &str = "
         WITH place AS MATERIALIZED (SELECT coalesce(
             (SELECT countable FROM message WHERE cid = $1::bigint AND msg_id <= $2::bigint
@@ -78,9 +78,9 @@ async fn look_up<R: Redis, P: Postgres>(
             (SELECT countable - 1 FROM message WHERE cid = $1::bigint AND msg_id > $2::bigint
                 ORDER BY msg_id LIMIT 1), 0) AS count)
         SELECT place.count, (SELECT count(*) FROM (
-            SELECT sender, countable - lag(countable, 1, place.count) OVER (ORDER BY msg_id) AS counts
+            SELECT sender, status, countable - lag(countable, 1, place.count) OVER (ORDER BY msg_id) AS counts
             FROM message WHERE cid = $1::bigint AND msg_id > $2::bigint AND msg_id < $3::bigint) m
-            WHERE m.sender = $4::text AND m.counts > 0)
+            WHERE m.sender = $4::text AND m.counts > 0 AND m.status = 0)
         FROM place";
     let parameters = params![cid, up_to, hot, actor.user.as_str()];
     let mut rows = store.sql(place.partition).await?.query(STATEMENT, parameters).await?;

@@ -2,10 +2,11 @@
 //!
 //! `version, kind, flags, fingerprint[16], reply u64, sender, clientMsgId, content, ext`, numbers little
 //! endian, texts preceded by their length as u32. Content comes before `ext`, so that a short start of
-//! the bytes holds what a summary needs.
+//! the bytes holds what a summary needs. A control message has the id of the message it is about in the
+//! place of `reply`, and the action as its content.
 
 use im_domain::ext::Ext;
-use im_domain::message::{Draft, FINGERPRINT_BYTES, Kind};
+use im_domain::message::{Action, ControlRef, Draft, FINGERPRINT_BYTES, Kind};
 use im_domain::{MsgId, UserId};
 
 const VERSION: u8 = 1;
@@ -22,9 +23,27 @@ pub struct Record {
     pub client_msg_id: String,
     pub ext: Option<Ext>,
     pub content: String,
+    /// What a control message is about.
+    pub control: Option<ControlRef>,
 }
 
 impl Record {
+    /// The control message that tells of a revision. One revision has one.
+    pub fn control(sender: &UserId, control: ControlRef) -> Self {
+        let action = control.action.as_str();
+        Self {
+            kind: Kind::Recall,
+            silent: true,
+            fingerprint: [0; FINGERPRINT_BYTES],
+            reply_to: None,
+            sender: sender.clone(),
+            client_msg_id: format!("{action}:{}", control.msg_id),
+            ext: None,
+            content: String::new(),
+            control: Some(control),
+        }
+    }
+
     pub fn of(draft: &Draft, fingerprint: [u8; FINGERPRINT_BYTES]) -> Self {
         Self {
             kind: draft.kind,
@@ -35,6 +54,7 @@ impl Record {
             client_msg_id: draft.client_msg_id.as_str().to_owned(),
             ext: draft.ext.clone(),
             content: draft.content.clone(),
+            control: None,
         }
     }
 
@@ -42,9 +62,11 @@ impl Record {
         let flags = if self.ext.is_some() { HAS_EXT } else { 0 } | if self.silent { SILENT } else { 0 };
         let mut bytes = vec![VERSION, self.kind.number() as u8, flags];
         bytes.extend(self.fingerprint);
-        bytes.extend(self.reply_to.unwrap_or_default().number().to_le_bytes());
+        let reference = self.control.map(|control| control.msg_id).or(self.reply_to);
+        bytes.extend(reference.unwrap_or_default().number().to_le_bytes());
+        let content = self.control.map_or(self.content.as_str(), |control| control.action.as_str());
         let ext = self.ext.as_ref().map(Ext::as_str).unwrap_or_default();
-        for text in [self.sender.as_str(), &self.client_msg_id, &self.content, ext] {
+        for text in [self.sender.as_str(), &self.client_msg_id, content, ext] {
             bytes.extend((text.len() as u32).to_le_bytes());
             bytes.extend(text.as_bytes());
         }
@@ -59,21 +81,30 @@ impl Record {
             return None;
         }
         let fingerprint = reader.array()?;
-        let reply = MsgId::new(u64::from_le_bytes(reader.array()?))?;
+        let kind = Kind::from_number(kind.into())?;
+        let reference = MsgId::new(u64::from_le_bytes(reader.array()?))?;
         let sender = UserId::parse(reader.text()?).ok()?;
         let client_msg_id = reader.text()?;
-        let content = reader.text()?;
+        let mut content = reader.text()?;
         let ext = reader.text()?;
         reader.0.is_empty().then_some(())?;
+        let control = match kind {
+            Kind::Recall => {
+                let action = Action::from_text(&std::mem::take(&mut content))?;
+                Some(ControlRef { msg_id: reference, action })
+            }
+            _ => None,
+        };
         Some(Self {
-            kind: Kind::from_number(kind.into())?,
+            kind,
             silent: flags & SILENT != 0,
             fingerprint,
-            reply_to: (!reply.is_none()).then_some(reply),
+            reply_to: (control.is_none() && !reference.is_none()).then_some(reference),
             sender,
             client_msg_id,
             ext: (flags & HAS_EXT != 0).then(|| Ext::stored(ext)),
             content,
+            control,
         })
     }
 }
@@ -121,6 +152,16 @@ mod tests {
             client_msg_id: "1".to_owned(),
             ext: None,
             content: String::new(),
+            control: None,
+        }
+    }
+
+    #[test]
+    fn a_control_message_comes_back() {
+        for action in Action::ALL {
+            let control = ControlRef { msg_id: MsgId::new(77).unwrap(), action: *action };
+            let record = Record::control(&UserId::parse("a").unwrap(), control);
+            assert_eq!(Record::decode(&record.encode()), Some(record));
         }
     }
 

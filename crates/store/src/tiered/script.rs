@@ -51,6 +51,7 @@ scripts! {
     PREPARE "prepare" false,
     RAISE "raise" false,
     READ "read" false,
+    RECALL "recall" false,
     RECHECK "recheck" false,
     RELOCATE "relocate" false,
     REPLAY "replay" false,

@@ -44,6 +44,12 @@ pub(super) struct Facts {
     last_sender: String,
     last_kind: u64,
     last_summary: String,
+    /// The last message that is no control message.
+    shown: MsgId,
+    shown_seq: u64,
+    shown_status: Status,
+    /// Messages after the member's read position that count and were taken back.
+    recalled: u64,
     /// Numbers of the last message, of the last change of members or settings, and of the last revision;
     /// 0: not known.
     pub versions: Versions,
@@ -110,7 +116,7 @@ impl View {
         if state == State::Hot {
             return Ok(Self { state, epoch, facts: Some(Facts::take(reply)?) });
         }
-        for _ in 0..20 {
+        for _ in 0..24 {
             reply.bytes()?;
         }
         Ok(Self { state, epoch, facts: None })
@@ -132,6 +138,8 @@ impl Facts {
         let last_sender = reply.text()?;
         let last_kind = reply.number()?;
         let last_summary = reply.text()?;
+        let (shown, shown_seq) = (read::id(reply)?, reply.number()?);
+        let shown_status = case(reply.number()?, Status::from_number)?;
         let versions =
             Versions { said: version(reply)?, membership: version(reply)?, revision: version(reply)? };
         let member = reply.text()?;
@@ -139,6 +147,7 @@ impl Facts {
         let member = (!member.is_empty()).then(|| Member::parse(&member, own)).transpose()?;
         let oldest_count = reply.number()?;
         let oldest = stamp::parse(&reply.text()?).map(|id| (id, oldest_count));
+        let recalled = reply.number()?;
         Ok(Self {
             cid,
             kind,
@@ -153,6 +162,10 @@ impl Facts {
             last_sender,
             last_kind,
             last_summary,
+            shown,
+            shown_seq,
+            shown_status,
+            recalled,
             versions,
             member,
             oldest,
@@ -163,17 +176,17 @@ impl Facts {
     fn last(&self, expired: MsgId) -> Result<Option<LastMessage>> {
         let joined = self.member.as_ref().filter(|_| self.history == History::FromJoin);
         let floor = joined.map_or(expired, |member| expired.max(member.floor));
-        if self.last <= floor {
+        if self.shown <= floor {
             return Ok(None);
         }
         Ok(Some(LastMessage {
-            msg_id: self.last,
-            seq: self.seq,
+            msg_id: self.shown,
+            seq: self.shown_seq,
             sender: UserId::parse(self.last_sender.as_str())?,
             kind: case(self.last_kind, Kind::from_number)?,
             summary: self.last_summary.clone(),
-            create_time: self.last.time_ms(),
-            status: Status::Normal,
+            create_time: self.shown.time_ms(),
+            status: self.shown_status,
         }))
     }
 
@@ -182,7 +195,7 @@ impl Facts {
     fn unread(&self, expired: MsgId) -> u64 {
         let Some(member) = &self.member else { return 0 };
         let own = member.own.saturating_sub(member.read_own);
-        let unread = self.count.saturating_sub(member.read_count).saturating_sub(own);
+        let unread = self.count.saturating_sub(member.read_count).saturating_sub(own + self.recalled);
         if expired.is_none() {
             return unread;
         }
@@ -346,11 +359,12 @@ pub(super) async fn cold<R: Redis, P: Postgres>(
         "SELECT c.name, s.epoch, c.cid, c.kind, c.history, c.member_count, c.head_seq, c.head_countable,
             c.head_msg_id, c.create_time, c.update_time, x.sender, x.kind,
             CASE WHEN x.status = 0 THEN substring(x.content FROM 1 FOR {SUMMARY_BYTES}) END,
-            m.floor, m.read_msg_id, m.read_countable, m.read_own, m.own, m.muted, o.msg_id, o.countable
+            c.shown_msg_id, x.seq, x.status, (SELECT count(*) FROM revision v WHERE v.cid = c.cid
+                AND v.countable > m.read_countable), m.floor, m.read_msg_id, m.read_countable, m.read_own, m.own, m.muted, o.msg_id, o.countable
         FROM conversation c
         JOIN member m ON m.cid = c.cid AND m.user_id = $3::text
         JOIN partition_state s ON s.partition = (c.cid >> 14) & 255
-        LEFT JOIN message x ON x.cid = c.cid AND x.msg_id = c.head_msg_id
+        LEFT JOIN message x ON x.cid = c.cid AND x.msg_id = c.shown_msg_id
         LEFT JOIN LATERAL (SELECT msg_id, countable FROM message WHERE cid = c.cid AND msg_id > $4::bigint
             ORDER BY msg_id LIMIT 1) o ON true
         WHERE c.tenant = $1::text AND c.name = ANY ($2::text[])"
@@ -382,6 +396,10 @@ fn cold_view(row: &mut Row) -> Result<(ConversationId, View)> {
         last_sender: row.opt_text()?.unwrap_or_default(),
         last_kind: row.opt_int()?.unwrap_or_default().unsigned_abs(),
         last_summary: row.opt_blob()?.map(|start| summary_of_bytes(&start)).unwrap_or_default(),
+        shown: row.msg_id()?,
+        shown_seq: row.opt_int()?.unwrap_or_default().unsigned_abs(),
+        shown_status: row.opt_int()?.and_then(Status::from_number).unwrap_or(Status::Normal),
+        recalled: row.count()?,
         versions: Versions::default(),
         member: Some(cold_member(row)?),
         oldest: row.opt_msg_id()?.zip(row.opt_int()?.map(i64::unsigned_abs)),

@@ -96,8 +96,11 @@ async fn load<R: Redis, P: Postgres>(store: &Tiered<R, P>, place: &Place) -> Res
             CASE WHEN x.status = 0 THEN substring(x.content FROM 1 FOR {SUMMARY_BYTES}) END,
             (SELECT string_agg(concat_ws(' ', m.user_id, m.own, m.role, m.floor >> 22, m.floor & 4194303,
                 m.read_msg_id >> 22, m.read_msg_id & 4194303, m.read_countable, m.read_own, m.muted, 0)
-                || chr(10), '') FROM member m WHERE m.cid = c.cid)
-        FROM conversation c LEFT JOIN message x ON x.cid = c.cid AND x.msg_id = c.head_msg_id
+                || chr(10), '') FROM member m WHERE m.cid = c.cid),
+            (SELECT string_agg(concat(v.countable, ' ', v.msg_id >> 22, '-', v.msg_id & 4194303, chr(10)), '')
+                FROM revision v WHERE v.cid = c.cid AND v.countable > 0),
+            c.shown_msg_id, x.seq, x.status
+        FROM conversation c LEFT JOIN message x ON x.cid = c.cid AND x.msg_id = c.shown_msg_id
         WHERE c.tenant = $1::text AND c.name = $2::text"
     );
     let parameters = params![place.tenant(), place.conversation()];
@@ -115,12 +118,16 @@ fn seed(row: &mut Row) -> Result<Vec<Argument>> {
     let last_kind = row.opt_int()?.unwrap_or_default();
     let summary = row.opt_blob()?.map(|start| summary_of_bytes(&start)).unwrap_or_default();
     let member_lines = row.opt_text()?.unwrap_or_default();
+    let recalled_lines = row.opt_text()?.unwrap_or_default();
+    let shown = row.msg_id()?;
+    let (shown_seq, shown_status) = (row.opt_int()?.unwrap_or_default(), row.opt_int()?.unwrap_or_default());
     // Nothing is in the stream: what is hot begins after the last message.
     let hot = MsgId::new(last.number() + 1).unwrap_or(MsgId::MAX);
     let (said, changed) = (version_after(last.max(cid)), version_after(MsgId::floor_of(update_time)));
     Ok(arguments![
         member_lines,
         said.max(changed),
+        recalled_lines,
         "cid",
         stamp::text(cid),
         "kind",
@@ -147,6 +154,12 @@ fn seed(row: &mut Row) -> Result<Vec<Argument>> {
         stamp::text(MsgId::NONE),
         "whole",
         0_u64,
+        "shown",
+        stamp::text(shown),
+        "shown_seq",
+        shown_seq.unsigned_abs(),
+        "shown_status",
+        shown_status.unsigned_abs(),
         "last_sender",
         sender,
         "last_kind",

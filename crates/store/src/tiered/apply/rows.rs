@@ -17,9 +17,9 @@ pub(super) fn statement() -> String {
                 substring($17::bytea FROM t.start::int FOR t.length::int) AS content
             FROM unnest($4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[],
                 $10::bigint[], $11::bigint[], $12::bigint[], $13::text[], $14::text[], $15::text[], $18::text[],
-                $27::bigint[])
+                $27::bigint[], $34::bigint[], $35::bigint[])
                 WITH ORDINALITY AS t(cid, msg_id, seq, countable, counts, kind, reply_to, start, length,
-                    sender, client_msg_id, ext, epoch, stamp, ord), gate
+                    sender, client_msg_id, ext, epoch, stamp, control_msg_id, control_action, ord), gate
             WHERE t.stamp > gate.clock),
         ranked AS (
             SELECT i.*, first_value(msg_id) OVER w AS first_id, first_value(seq) OVER w AS first_seq,
@@ -36,18 +36,19 @@ pub(super) fn statement() -> String {
                     AND m.copy_of IS NULL LIMIT 1) e ON true),
         stored AS (
             INSERT INTO message (cid, msg_id, seq, countable, sender, client_msg_id, fingerprint, kind, content,
-                reply_to, ext, copy_of)
+                reply_to, ext, control_msg_id, control_action, copy_of)
             SELECT cid, msg_id, seq, countable, sender, client_msg_id, fingerprint, kind,
                 CASE WHEN copy_of > 0 THEN ''::bytea ELSE content END, reply_to,
-                CASE WHEN copy_of > 0 THEN NULL ELSE ext END, copy_of
+                CASE WHEN copy_of > 0 THEN NULL ELSE ext END, control_msg_id, control_action, copy_of
             FROM judged ON CONFLICT (cid, msg_id) DO NOTHING RETURNING cid, copy_of),
         added AS (SELECT cid, count(*) AS added FROM stored WHERE coalesce(copy_of, 0) = 0 GROUP BY cid),
         heads AS (
             UPDATE conversation c SET head_msg_id = greatest(c.head_msg_id, h.msg_id),
                 head_seq = greatest(c.head_seq, h.seq), head_countable = greatest(c.head_countable, h.countable),
                 head_epoch = CASE WHEN h.msg_id > c.head_msg_id THEN h.epoch ELSE c.head_epoch END, update_time = greatest(c.update_time, (h.msg_id >> 22) + 1704067200000),
-                stored = c.stored + h.added
-            FROM (SELECT DISTINCT ON (i.cid) i.cid, i.msg_id, i.seq, i.countable, i.epoch, coalesce(a.added, 0) AS added
+                stored = c.stored + h.added, shown_msg_id = greatest(c.shown_msg_id, h.shown)
+            FROM (SELECT DISTINCT ON (i.cid) i.cid, i.msg_id, i.seq, i.countable, i.epoch, coalesce(a.added, 0) AS added,
+                    max(i.msg_id) FILTER (WHERE i.control_msg_id IS NULL) OVER (PARTITION BY i.cid) AS shown
                 FROM input i LEFT JOIN added a USING (cid) ORDER BY i.cid, i.msg_id DESC) h
             WHERE c.cid = h.cid),
         owned AS (
@@ -101,6 +102,11 @@ pub(super) fn parameters_of(begin: Vec<Value>, entries: &[Entry], now_ms: u64) -
     let stamps = messages.iter().map(|(stamp, _)| Some(stamp.to_sql())).collect();
     parameters.extend([Value::from(positions.len() as u64), now_ms.into(), Value::Integers(stamps)]);
     read_parameters(&mut parameters, entries);
+    let controls = messages.iter().map(|(_, message)| message.record.control);
+    parameters.extend([
+        Value::Integers(controls.clone().map(|control| Some(control?.msg_id.to_sql())).collect()),
+        Value::Integers(controls.map(|control| Some(control?.action.number())).collect()),
+    ]);
     parameters
 }
 

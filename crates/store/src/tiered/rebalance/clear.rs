@@ -12,6 +12,9 @@ const MEMBERS: &str = "
 const POSITIONS: &str = "
     DELETE FROM position WHERE ctid = ANY (ARRAY(SELECT p.ctid FROM conversation c JOIN position p ON p.cid = c.cid
         WHERE (c.cid >> 14) & 255 = $1::bigint LIMIT $2::bigint)) RETURNING 1";
+const REVISIONS: &str = "
+    DELETE FROM revision WHERE ctid = ANY (ARRAY(SELECT v.ctid FROM conversation c JOIN revision v ON v.cid = c.cid
+        WHERE (c.cid >> 14) & 255 = $1::bigint LIMIT $2::bigint)) RETURNING 1";
 const ALIASES: &str = "
     DELETE FROM alias WHERE ctid = ANY (ARRAY(SELECT ctid FROM alias WHERE partition = $1::bigint
         LIMIT $2::bigint)) RETURNING 1";
@@ -32,7 +35,7 @@ pub(super) async fn clear<P: Postgres>(db: &P) -> Result<()> {
     const STATE: &str = "DELETE FROM partition_state WHERE partition = $1::bigint AND home <> 1";
     for mut row in db.query(LEFT, Vec::new()).await? {
         let partition = home::partition(&mut row)?;
-        for statement in [MEMBERS, POSITIONS, ALIASES, MESSAGES, CONVERSATIONS] {
+        for statement in [MEMBERS, POSITIONS, REVISIONS, ALIASES, MESSAGES, CONVERSATIONS] {
             repeat(db, partition, statement).await?;
         }
         db.query(STATE, params![u64::from(partition)]).await?;
@@ -40,9 +43,9 @@ pub(super) async fn clear<P: Postgres>(db: &P) -> Result<()> {
     Ok(())
 }
 
-/// Deletes what changes and is copied anew: members, positions and aliases.
+/// Deletes what changes and is copied anew: members, positions, revisions and aliases.
 pub(super) async fn clear_changing<P: Postgres>(db: &P, partition: u8) -> Result<()> {
-    for statement in [MEMBERS, POSITIONS, ALIASES] {
+    for statement in [MEMBERS, POSITIONS, REVISIONS, ALIASES] {
         repeat(db, partition, statement).await?;
     }
     Ok(())

@@ -27,6 +27,7 @@ pub(super) const CONVERSATIONS: Table = Table {
         ON CONFLICT (cid) DO UPDATE SET kind = excluded.kind, history = excluded.history,
             member_count = excluded.member_count, head_msg_id = excluded.head_msg_id,
             head_seq = excluded.head_seq, head_countable = excluded.head_countable,
+            shown_msg_id = excluded.shown_msg_id,
             head_epoch = excluded.head_epoch, stored = excluded.stored, update_time = excluded.update_time",
 };
 
@@ -60,6 +61,21 @@ pub(super) const MEMBERS: Table = Table {
     start: "",
     insert: "
         INSERT INTO member SELECT * FROM json_populate_recordset(NULL::member, $1::text::json)
+        ON CONFLICT DO NOTHING",
+};
+
+pub(super) const REVISIONS: Table = Table {
+    rows: "
+        SELECT v.* FROM (SELECT cid FROM conversation WHERE (cid >> 14) & 255 = $1::bigint
+                AND cid BETWEEN $2::bigint AND $5::bigint ORDER BY cid) c
+        CROSS JOIN LATERAL (SELECT * FROM revision WHERE cid = c.cid AND (c.cid > $2::bigint
+                OR (msg_id, number) > (split_part($3::text, ' ', 1)::bigint, split_part($3::text, ' ', 2)::bigint))
+            ORDER BY msg_id, number LIMIT $4::bigint) v
+        ORDER BY c.cid, v.msg_id, v.number LIMIT $4::bigint",
+    keys: "x.cid, x.msg_id || ' ' || x.number",
+    start: "0 0",
+    insert: "
+        INSERT INTO revision SELECT * FROM json_populate_recordset(NULL::revision, $1::text::json)
         ON CONFLICT DO NOTHING",
 };
 

@@ -1,7 +1,7 @@
 //! The move of one partition.
 //!
-//! Conversations and messages are copied first, while the old database goes on; messages never change, so
-//! that what is left is what has come since. Then the old database lets go of the partition: it takes
+//! Conversations and messages are copied first, while the old database goes on; messages do not change, so
+//! that what is left is what has come since, and what was revised, which the trace of revisions tells. Then the old database lets go of the partition: it takes
 //! nothing more for it, and its rows stay as they are for readers. What changes is copied whole, messages
 //! are compared conversation by conversation and levelled, and the new database takes the partition over,
 //! with the clock that the old one has got to. Redis is told last.
@@ -10,7 +10,7 @@ use super::super::Tiered;
 use super::super::home::{Move, note};
 use super::super::limits::{ATTEMPTS_MAX, MOVE_ROWS_MAX};
 use super::clear;
-use super::copy::{ALIASES, CONVERSATIONS, MEMBERS, MESSAGES, POSITIONS, Way, copy, copy_all};
+use super::copy::{ALIASES, CONVERSATIONS, MEMBERS, MESSAGES, POSITIONS, REVISIONS, Way, copy, copy_all};
 use crate::params;
 use crate::postgres::Postgres;
 use crate::redis::Redis;
@@ -35,16 +35,27 @@ pub(super) async fn move_one<R: Redis, P: Postgres>(
     }
     copy_all(&way, &CONVERSATIONS).await?;
     clear::clear_changing(way.to, partition).await?;
-    for table in [MEMBERS, POSITIONS, ALIASES] {
+    for table in [MEMBERS, POSITIONS, REVISIONS, ALIASES] {
         copy_all(&way, &table).await?;
     }
     level(&way).await?;
+    revise(&way).await?;
     verify(&way).await?;
     if !take_over(&way, &this).await? {
         return Ok(false);
     }
     note(store, &[(partition, to)], "").await?;
     Ok(true)
+}
+
+/// Makes messages that were revised after they were copied as their revisions say.
+async fn revise<P: Postgres>(way: &Way<'_, P>) -> Result<()> {
+    const STATEMENT: &str = "
+        UPDATE message m SET status = 1, content = ''::bytea, ext = NULL
+        FROM conversation c JOIN revision v ON v.cid = c.cid AND v.action = 1
+        WHERE (c.cid >> 14) & 255 = $1::bigint AND m.cid = v.cid AND m.msg_id = v.msg_id AND m.status = 0";
+    way.to.query(STATEMENT, params![u64::from(way.partition)]).await?;
+    Ok(())
 }
 
 /// The last message that a move which was killed has copied.

@@ -1,0 +1,190 @@
+//! Messages that are taken back: no read path shows their text, devices that are past them learn of it, and
+//! they count for nobody.
+
+use super::backend::{Backend, block_on, on_every_back_end};
+use super::talk::*;
+use im_domain::conversation::{Conversation, MemberChange, Role};
+use im_domain::limits::RECALL_MS_DEFAULT;
+use im_domain::message::{Action, Draft, Kind, QuoteStatus, Status};
+use im_domain::page::Direction;
+use im_domain::revision::{Recall, Revised};
+use im_domain::storage::{Actor, Storage};
+use im_domain::{Error, MsgId, Result};
+
+on_every_back_end!(
+    no_read_path_shows_what_was_taken_back,
+    devices_that_are_past_it_learn_of_it,
+    taken_back_again_nothing_changes,
+    who_may_take_back_what_and_until_when,
+    what_was_taken_back_counts_for_nobody,
+    a_summary_changes_when_the_last_message_is_taken_back_and_not_when_an_older_one_is,
+    a_very_old_message_is_taken_back_as_any_other,
+);
+
+fn recall(store: &impl Storage, actor: &Actor, msg_id: MsgId) -> Result<Revised> {
+    block_on(store.recall(actor, &Recall { conversation: id("c"), msg_id, reason: Some("a slip".into()) }))
+}
+
+fn seen_by(store: &impl Storage, name: &str) -> Conversation {
+    block_on(store.conversation(&actor(name), &id("c"))).unwrap()
+}
+
+fn no_read_path_shows_what_was_taken_back<B: Backend>() {
+    let backend = B::new();
+    let store = backend.open();
+    group(&store, "c", &["a", "b"]);
+    let first = send(&store, "a", "c", 0);
+    let slip = send(&store, "a", "c", 1);
+    let answer = Draft { reply_to: Some(slip.msg_id), ..draft("b", "c", "answer", "what?") };
+    let answer = append(&store, vec![answer]).remove(0).unwrap();
+    let revised = recall(&store, &actor("a"), slip.msg_id).unwrap();
+    assert_eq!((revised.msg_id, revised.seq), (slip.msg_id, answer.seq + 1));
+    let late = Draft { reply_to: Some(slip.msg_id), ..draft("b", "c", "late", "still there?") };
+    let late = append(&store, vec![late]).remove(0).unwrap();
+    let check = |store: &B::Store| {
+        for (limit, direction) in [(1, Direction::Up), (100, Direction::Up), (2, Direction::Down)] {
+            let messages = walk(store, "b", "c", limit, direction);
+            let ids: Vec<_> = messages.iter().map(|message| message.msg_id).collect();
+            let control = revised.control_msg_id;
+            assert_eq!(ids, [first.msg_id, slip.msg_id, answer.msg_id, control, late.msg_id]);
+            assert_eq!((messages[1].status, messages[1].content.as_str()), (Status::Recalled, ""));
+            assert_eq!((messages[1].kind, messages[1].seq), (Kind::Text, slip.seq));
+            assert!(messages.iter().enumerate().all(|(n, m)| n == 1 || m.status == Status::Normal));
+            for quoting in [&messages[2], &messages[4]] {
+                let quote = quoting.reply_to.as_ref().unwrap();
+                assert_eq!((quote.status, quote.preview.as_deref()), (QuoteStatus::Recalled, None));
+            }
+            let told = messages[3].control.unwrap();
+            assert_eq!((messages[3].kind, messages[3].content.as_str()), (Kind::Recall, ""));
+            assert_eq!((told.msg_id, told.action), (slip.msg_id, Action::Recall));
+            assert_eq!(messages[3].sender, user("a"));
+        }
+        let wanted = [slip.msg_id, answer.msg_id];
+        let found = block_on(store.get(&actor("b"), &id("c"), &wanted)).unwrap().messages;
+        assert_eq!((found[0].status, found[0].content.as_str()), (Status::Recalled, ""));
+        assert_eq!(found[1].reply_to.as_ref().unwrap().preview, None);
+    };
+    check(&store);
+    backend.evict(&store);
+    check(&backend.open());
+}
+
+fn devices_that_are_past_it_learn_of_it<B: Backend>() {
+    let backend = B::new();
+    let store = backend.open();
+    group(&store, "c", &["a", "b"]);
+    let slip = send(&store, "a", "c", 0);
+    let last = send(&store, "a", "c", 1);
+    let before = sync(&store, "b", "phone", sync_query("c", None)).unwrap();
+    assert_eq!(before.page.messages.len(), 2);
+    let revised = recall(&store, &actor("a"), slip.msg_id).unwrap();
+    let after = sync(&store, "b", "phone", sync_query("c", Some(last.msg_id))).unwrap();
+    let told: Vec<_> = after.page.messages.iter().map(|m| (m.msg_id, m.control.unwrap().msg_id)).collect();
+    assert_eq!(told, [(revised.control_msg_id, slip.msg_id)]);
+    assert_eq!(after.page.head_seq, revised.seq);
+}
+
+fn taken_back_again_nothing_changes<B: Backend>() {
+    let backend = B::new();
+    let store = backend.open();
+    group(&store, "c", &["a", "b"]);
+    let slip = send(&store, "a", "c", 0);
+    let first = recall(&store, &actor("a"), slip.msg_id).unwrap();
+    for by in [actor("a"), service("z"), actor("a")] {
+        assert_eq!(recall(&store, &by, slip.msg_id).unwrap(), first);
+        backend.evict(&store);
+        assert_eq!(recall(&backend.open(), &by, slip.msg_id).unwrap(), first);
+    }
+    assert_eq!(walk(&store, "b", "c", 100, Direction::Down).len(), 2);
+    assert_eq!(send(&store, "a", "c", 0).msg_id, slip.msg_id, "a retry of what was taken back");
+    assert_eq!(walk(&store, "b", "c", 100, Direction::Down)[0].status, Status::Recalled);
+}
+
+fn who_may_take_back_what_and_until_when<B: Backend>() {
+    let backend = B::clocked();
+    let store = backend.open();
+    group(&store, "c", &["owner", "admin", "a", "b"]);
+    let roles = vec![(user("admin"), Role::Admin)];
+    let change = MemberChange { roles, ..MemberChange::default() };
+    block_on(store.change_members(&actor("owner"), &id("c"), change)).unwrap();
+    let ids: Vec<_> = (0..6).map(|n| send(&store, "a", "c", n).msg_id).collect();
+    let forbidden = |outcome: Result<Revised>| matches!(outcome, Err(Error::Forbidden { .. }));
+    let missing = |outcome: Result<Revised>| matches!(outcome, Err(Error::MessageNotFound { .. }));
+    assert!(forbidden(recall(&store, &actor("b"), ids[0])));
+    assert_eq!(recall(&store, &actor("z"), ids[0]), Err(Error::NotMember));
+    let beyond = MsgId::new(ids[5].number() + 1).unwrap();
+    assert!(missing(recall(&store, &actor("a"), beyond)) && missing(recall(&store, &actor("a"), MsgId::NONE)));
+    let nowhere = Recall { conversation: id("nowhere"), msg_id: ids[0], reason: None };
+    assert_eq!(block_on(store.recall(&actor("a"), &nowhere)), Err(Error::ConversationNotFound));
+    let control = recall(&store, &actor("a"), ids[0]).unwrap().control_msg_id;
+    let of_control = recall(&store, &actor("owner"), control);
+    assert!(matches!(of_control, Err(Error::Invalid { field, .. }) if field == "msgId"));
+    backend.advance(RECALL_MS_DEFAULT + 1_000);
+    assert!(forbidden(recall(&store, &actor("a"), ids[1])), "too late");
+    for (n, by) in [(1, actor("owner")), (2, actor("admin")), (3, service("z"))] {
+        recall(&store, &by, ids[n]).unwrap();
+    }
+    let texts: Vec<_> =
+        walk(&store, "b", "c", 100, Direction::Down).into_iter().map(|message| message.content).collect();
+    assert_eq!(texts, ["", "", "", "", "message 4", "message 5", "", "", "", ""]);
+}
+
+fn what_was_taken_back_counts_for_nobody<B: Backend>() {
+    let backend = B::new();
+    let store = backend.open();
+    group(&store, "c", &["a", "b"]);
+    let ids: Vec<_> = (0..3).map(|n| send(&store, "a", "c", n).msg_id).collect();
+    recall(&store, &actor("a"), ids[1]).unwrap();
+    assert_eq!((seen_by(&store, "b").unread, seen_by(&store, "a").unread), (2, 0));
+    let own = send(&store, "b", "c", 0);
+    recall(&store, &actor("b"), own.msg_id).unwrap();
+    assert_eq!((seen_by(&store, "b").unread, seen_by(&store, "a").unread), (2, 0));
+    let read = block_on(store.read(&actor("b"), &id("c"), ids[1])).unwrap();
+    assert_eq!((read.read_msg_id, read.unread), (ids[1], 1));
+    recall(&store, &actor("a"), ids[0]).unwrap();
+    assert_eq!(seen_by(&store, "b").unread, 1, "what was read before was not unread");
+    backend.evict(&store);
+    assert_eq!((seen_by(&store, "b").unread, seen_by(&store, "a").unread), (1, 0));
+    recall(&store, &actor("a"), ids[2]).unwrap();
+    assert_eq!(seen_by(&store, "b").unread, 0);
+    send(&store, "a", "c", 3);
+    assert_eq!((seen_by(&store, "b").unread, seen_by(&store, "a").unread), (1, 0));
+}
+
+fn a_summary_changes_when_the_last_message_is_taken_back_and_not_when_an_older_one_is<B: Backend>() {
+    let backend = B::new();
+    let store = backend.open();
+    group(&store, "c", &["a", "b"]);
+    let (old, new) = (send(&store, "a", "c", 0), send(&store, "a", "c", 1));
+    recall(&store, &actor("a"), old.msg_id).unwrap();
+    let last = seen_by(&store, "b").last.unwrap();
+    assert_eq!((last.msg_id, last.summary.as_str(), last.status), (new.msg_id, "message 1", Status::Normal));
+    recall(&store, &actor("a"), new.msg_id).unwrap();
+    for store in [&store, &backend.open()] {
+        let last = seen_by(store, "b").last.unwrap();
+        assert_eq!((last.msg_id, last.seq, last.summary.as_str()), (new.msg_id, new.seq, ""));
+        assert_eq!(last.status, Status::Recalled);
+        let listed = block_on(store.list(&actor("b"), "", 10)).unwrap().conversations.remove(0);
+        assert_eq!(listed.last.unwrap().summary, "");
+        backend.evict(store);
+    }
+    let next = send(&store, "a", "c", 2);
+    let last = seen_by(&store, "b").last.unwrap();
+    assert_eq!((last.msg_id, last.summary.as_str(), last.status), (next.msg_id, "message 2", Status::Normal));
+}
+
+fn a_very_old_message_is_taken_back_as_any_other<B: Backend>() {
+    let backend = B::new();
+    let store = backend.open();
+    group(&store, "c", &["owner", "a"]);
+    let slip = send(&store, "a", "c", 0);
+    for hundred in 1..5 {
+        let many = (0..100).map(|n| draft("a", "c", &format!("{hundred}-{n}"), "more"));
+        append(&store, many.collect());
+    }
+    block_on(store.run(&[], 10_000)).unwrap();
+    let revised = recall(&store, &actor("owner"), slip.msg_id).unwrap();
+    assert_eq!(recall(&store, &actor("owner"), slip.msg_id), Ok(revised));
+    assert_eq!(walk(&store, "owner", "c", 100, Direction::Up)[0].status, Status::Recalled);
+    assert_eq!((seen_by(&store, "owner").unread, seen_by(&store, "a").unread), (400, 0));
+}
