@@ -18,6 +18,8 @@ const ROUNDS_MAX: usize = 10_000;
 pub struct Kept {
     /// By id.
     pub messages: BTreeMap<u64, Value>,
+    /// That of the last page.
+    epoch: Option<String>,
     pub unread: u64,
     pub read_msg_id: u64,
 }
@@ -36,14 +38,7 @@ pub struct ModelDevice {
 
 impl ModelDevice {
     pub fn new(client: Client, limit: usize) -> Self {
-        Self {
-            client,
-            cursor: String::new(),
-            kept: BTreeMap::new(),
-            since_reset: None,
-            limit,
-            resets: 0,
-        }
+        Self { client, cursor: String::new(), kept: BTreeMap::new(), since_reset: None, limit, resets: 0 }
     }
 
     /// Goes on at another address of its server.
@@ -77,7 +72,7 @@ impl ModelDevice {
             let id = shape::text(one, "conversationId");
             let last = self.kept.get(id).map_or(0, Kept::last);
             let request = json!({"conversationId": id, "lastMsgId": last.to_string(), "limit": self.limit});
-            self.client.post(SYNC, request).await;
+            self.client.patient_post(SYNC, request).await;
         }
     }
 
@@ -111,20 +106,19 @@ impl ModelDevice {
     /// Fetches what is missing; false where the user has been removed meanwhile.
     async fn catch_up(&mut self, id: &str, kept: &mut Kept) -> bool {
         for _ in 0..ROUNDS_MAX {
-            let last = kept.last().to_string();
-            let request = json!({"conversationId": id, "lastMsgId": last, "limit": self.limit});
-            let answer = self.client.post(SYNC, request).await;
+            let answer = self.client.patient_post(SYNC, kept.request(id, self.limit)).await;
             if matches!(answer.body["code"].as_str(), Some("not_member" | "conversation_not_found")) {
                 return false;
             }
             let page = answer.ok();
             shape::page(&page);
-            assert!(shape::id(&page, "position") >= kept.last(), "behind what was confirmed: {page}");
+            kept.epoch = Some(shape::text(&page, "epoch").to_owned());
             if page.get("reset").is_some_and(|reset| reset["reason"] != "expired") {
                 self.resets += 1;
                 kept.messages.clear();
                 continue;
             }
+            assert!(shape::id(&page, "position") >= kept.last(), "behind what was confirmed: {page}");
             let found = shape::list(&page, "messages");
             for message in found {
                 let known = kept.messages.insert(shape::id(message, "msgId"), message.clone());
@@ -162,6 +156,16 @@ impl ModelDevice {
 }
 
 impl Kept {
+    /// What comes after what it has, which it confirms.
+    fn request(&self, id: &str, limit: usize) -> Value {
+        let last = self.last().to_string();
+        let mut request = json!({"conversationId": id, "lastMsgId": last, "limit": limit});
+        if let Some(epoch) = &self.epoch {
+            request["epoch"] = epoch.as_str().into();
+        }
+        request
+    }
+
     /// The newest message's id; 0 without one.
     fn last(&self) -> u64 {
         self.messages.last_key_value().map_or(0, |(id, _)| *id)

@@ -159,7 +159,8 @@ async fn what_changes_between_two_parts_comes_too() {
     group(&ann, "new", &["ben"]).await;
     let (rest, _) = global_all(&ben, shape::text(&first, "cursor"), 4).await;
     let rest_ids = conversation_ids(&rest);
-    for room in rooms.iter().map(String::as_str).filter(|room| !given.contains(room)).chain([given[0], "new"]) {
+    for room in rooms.iter().map(String::as_str).filter(|room| !given.contains(room)).chain([given[0], "new"])
+    {
         assert!(rest_ids.contains(&room), "{room} was stepped over");
     }
     let last = |id: &str| rest.iter().rev().find(|one| one["conversationId"] == id).expect("it is there");

@@ -46,7 +46,8 @@ async fn workers_at_once_never_get_the_same_user() {
     let users: BTreeSet<&str> = given.iter().map(|one| shape::text(one, "userId")).collect();
     assert_eq!(given.len(), users.len(), "given to two workers");
     // Those that nobody has found until then come late, and once.
-    let late = until_due(&tenant.service(), members.iter().copied().filter(|user| !users.contains(user))).await;
+    let late =
+        until_due(&tenant.service(), members.iter().copied().filter(|user| !users.contains(user))).await;
     assert!(late.keys().all(|user| !users.contains(user.as_str())), "given to two workers");
     assert_eq!(users.len() + late.len(), 60);
     confirm(&tenant.service(), given.iter().chain(late.values())).await;

@@ -93,8 +93,7 @@ async fn c09_who_hides_content_is_woken_with_a_count_and_no_text() {
     group(&ann, "room", &["ben", "cid"]).await;
     settings(&away(&tenant, "ben"), json!({"showContent": false})).await;
     let say = async |round: usize| {
-        let batch: Vec<Value> =
-            (0..ENOUGH).map(|n| text("room", &format!("{round}-{n}"), &secret)).collect();
+        let batch: Vec<Value> = (0..ENOUGH).map(|n| text("room", &format!("{round}-{n}"), &secret)).collect();
         send_batch(&ann, &batch).await;
         until_due(&service, ["ben", "cid"]).await
     };
