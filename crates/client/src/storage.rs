@@ -10,6 +10,7 @@ use im_domain::global::{Changes, GlobalCursor};
 use im_domain::message::{Ack, Draft, Receipt};
 use im_domain::page::{Found, Page, PageQuery, SyncPage, SyncQuery};
 use im_domain::push::{Due, PushSettings, PushSettingsChange};
+use im_domain::revision::{Recall, Revised};
 use im_domain::storage::{Actor, Storage};
 use im_domain::upkeep::{DeadLetter, DeadLetterAction, RunReport, StoreStatus, Task};
 use im_domain::{ConversationId, DeviceId, Error, MsgId, Result, Tenant};
@@ -34,6 +35,11 @@ impl Storage for WitStorage {
     async fn get(&self, actor: &Actor, conversation: &ConversationId, ids: &[MsgId]) -> Result<Found> {
         let ids = ids.iter().map(|id| id.number()).collect();
         messages::get(actor.clone().into(), conversation.to_string(), ids).await?.try_into()
+    }
+
+    async fn recall(&self, actor: &Actor, recall: &Recall) -> Result<Revised> {
+        let (conversation, id) = (recall.conversation.to_string(), recall.msg_id.number());
+        messages::recall(actor.clone().into(), conversation, id, recall.reason.clone()).await?.try_into()
     }
 
     async fn create(&self, actor: &Actor, new: NewConversation) -> Result<Conversation> {

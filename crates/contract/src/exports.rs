@@ -30,6 +30,22 @@ macro_rules! exports {
                     Ok($crate::items(done.await?))
                 }
 
+                async fn recall(
+                    actor: types::Actor,
+                    conversation: String,
+                    id: types::MsgId,
+                    reason: Option<String>,
+                ) -> Result<messages::Revised, types::Error> {
+                    let actor = Actor::try_from(actor)?;
+                    let recall = im_domain::revision::Recall {
+                        conversation: ConversationId::parse(conversation)?,
+                        msg_id: $crate::msg_id(id)?,
+                        reason,
+                    };
+                    recall.check()?;
+                    Ok($with_engine(async |engine| engine.recall(&actor, &recall).await).await?.into())
+                }
+
                 async fn pages(
                     actor: types::Actor,
                     queries: Vec<messages::PageQuery>,

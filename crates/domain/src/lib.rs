@@ -14,8 +14,10 @@ pub mod name;
 pub mod page;
 pub mod pair;
 pub mod partition;
+pub mod per_tenant;
 pub mod plan;
 pub mod push;
+pub mod revision;
 pub mod storage;
 pub mod upkeep;
 

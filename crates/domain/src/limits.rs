@@ -80,6 +80,10 @@ pub const LEASE_ID_CHARS_MAX: usize = 200;
 pub const PUSH_PREVIEW_MAX: usize = 3;
 /// Conversations of one user that a push looks at: the newest; more do not make it more urgent.
 pub const PUSH_CONVERSATIONS_MAX: usize = 50;
+/// How long a sender can take a message back, in milliseconds, unless configured: two minutes.
+pub const RECALL_MS_DEFAULT: u64 = 120_000;
+/// Longest reason of a recall, in characters: a line for who reads the trace.
+pub const REASON_CHARS_MAX: usize = 200;
 /// Most conversations that a user names as muted in one call.
 pub const MUTED_MAX: usize = 1_000;
 /// Shortest HS256 secret, in bytes: RFC 7518, section 3.2, asks for the size of the hash.

@@ -1,10 +1,10 @@
 //! Whom a push service has to wake, and what it may show.
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::limits::{PUSH_MESSAGES_DEFAULT, PUSH_OFFLINE_MS_DEFAULT, PUSH_WAIT_MS_DEFAULT};
 use crate::message::Message;
 use crate::name::{ConversationId, Tenant, UserId};
-use std::collections::BTreeMap;
+use crate::per_tenant::PerTenant;
 
 /// What a user allows.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,8 +67,8 @@ pub struct PushRules {
 }
 
 impl PushRules {
-    /// Reads an operator's settings: each a number, then any number of `tenant=number`, separated by
-    /// commas. Errors call them `push_messages`, `push_wait_ms` and `push_offline_ms`.
+    /// Reads an operator's settings; errors call them `push_messages`, `push_wait_ms` and
+    /// `push_offline_ms`. See [`PerTenant::parse`].
     pub fn parse(messages: &str, wait_ms: &str, offline_ms: &str) -> Result<Self> {
         Ok(Self {
             messages: PerTenant::parse("push_messages", messages)?,
@@ -88,44 +88,18 @@ impl PushRules {
 
 impl Default for PushRules {
     fn default() -> Self {
-        let general = |general| PerTenant { general, own: BTreeMap::new() };
         Self {
-            messages: general(PUSH_MESSAGES_DEFAULT),
-            wait_ms: general(PUSH_WAIT_MS_DEFAULT),
-            offline_ms: general(PUSH_OFFLINE_MS_DEFAULT),
+            messages: PerTenant::all(PUSH_MESSAGES_DEFAULT),
+            wait_ms: PerTenant::all(PUSH_WAIT_MS_DEFAULT),
+            offline_ms: PerTenant::all(PUSH_OFFLINE_MS_DEFAULT),
         }
-    }
-}
-
-/// A number, and other ones for some tenants.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct PerTenant {
-    general: u64,
-    own: BTreeMap<Tenant, u64>,
-}
-
-impl PerTenant {
-    fn parse(name: &'static str, text: &str) -> Result<Self> {
-        let refused =
-            || Error::invalid(name, "must be a number from 1 on, then tenant=number, with commas between");
-        let number = |text: &str| text.trim().parse().ok().filter(|number| *number > 0).ok_or_else(refused);
-        let mut parts = text.split(',');
-        let general = number(parts.next().unwrap_or_default())?;
-        let own = |part: &str| {
-            let (tenant, value) = part.split_once('=').ok_or_else(refused)?;
-            Ok((Tenant::parse(tenant.trim()).map_err(|_| refused())?, number(value)?))
-        };
-        Ok(Self { general, own: parts.map(own).collect::<Result<_>>()? })
-    }
-
-    fn of(&self, tenant: &Tenant) -> u64 {
-        self.own.get(tenant).copied().unwrap_or(self.general)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Error;
 
     fn tenant(name: &str) -> Tenant {
         Tenant::parse(name).unwrap()

@@ -12,6 +12,7 @@ use crate::msg_id::MsgId;
 use crate::name::{ConversationId, DeviceId, Tenant, UserId};
 use crate::page::{Found, Page, PageQuery, SyncPage, SyncQuery};
 use crate::push::{Due, PushSettings, PushSettingsChange};
+use crate::revision::{Recall, Revised};
 use crate::upkeep::{DeadLetter, DeadLetterAction, RunReport, StoreStatus, Task};
 
 /// Who asks, as the token said.
@@ -30,6 +31,8 @@ pub trait Storage {
     async fn append(&self, actor: &Actor, drafts: Vec<Draft>, ack: Ack) -> Result<Vec<Result<Receipt>>>;
     async fn page(&self, actor: &Actor, queries: Vec<PageQuery>) -> Result<Vec<Result<Page>>>;
     async fn get(&self, actor: &Actor, conversation: &ConversationId, ids: &[MsgId]) -> Result<Found>;
+
+    async fn recall(&self, actor: &Actor, recall: &Recall) -> Result<Revised>;
 
     async fn create(&self, actor: &Actor, new: NewConversation) -> Result<Conversation>;
     async fn change_members(

@@ -16,6 +16,7 @@ use crate::json::global::{ChangesOut, GlobalIn};
 use crate::json::message::ReceiptOut;
 use crate::json::page::{FoundOut, GetIn, PageOut, PullIn, PullsIn};
 use crate::json::push::{DueIn, DueOut, SettingsIn, SettingsOut};
+use crate::json::revision::{RecallIn, RevisedOut};
 use crate::json::sync::{SyncIn, SyncOut};
 use crate::json::upkeep::{HealthOut, RunIn, RunOut, StatusOut};
 use crate::problem::{PROBLEM_JSON, Problem};
@@ -123,6 +124,7 @@ fn bodies(op: Op, s: &mut Schemas) -> (Option<Schema>, Schema) {
         ),
         Op::CreateConversation => (Some(s.request::<CreateIn>()), s.answer::<ConversationOut<'_>>()),
         Op::ChangeMembers => (Some(s.request::<MembersIn>()), s.answer::<ConversationOut<'_>>()),
+        Op::RecallMessage => (Some(s.request::<RecallIn>()), s.answer::<RevisedOut>()),
         Op::UpdateConversation => (Some(s.request::<UpdateIn>()), s.answer::<ConversationOut<'_>>()),
         Op::PullMessages => (
             Some(either(s.request::<PullIn>(), s.request::<PullsIn<'_>>())),

@@ -37,6 +37,7 @@ pub enum Access {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Op {
     SendMessages,
+    RecallMessage,
     CreateConversation,
     ChangeMembers,
     UpdateConversation,
@@ -110,9 +111,10 @@ impl Route {
 }
 
 const IN_CONVERSATION: &[Code] = &[Code::NotMember, Code::ConversationNotFound];
+const IN_MESSAGE: &[Code] = &[Code::NotMember, Code::ConversationNotFound, Code::MessageNotFound];
 const SEND: &[Code] = &[Code::NotMember, Code::ConversationNotFound, Code::MessageNotFound, Code::Conflict];
 
-pub static ROUTES: [Route; 22] = [
+pub static ROUTES: [Route; 23] = [
     post(
         Op::SendMessages,
         Component::Send,
@@ -120,6 +122,13 @@ pub static ROUTES: [Route; 22] = [
         "Sends one message, or up to 100, each stored or refused on its own",
     )
     .codes(SEND),
+    post(
+        Op::RecallMessage,
+        Component::Send,
+        "/api/msg/recall",
+        "Takes a message back: its place stays, without what was said",
+    )
+    .codes(IN_MESSAGE),
     post(
         Op::CreateConversation,
         Component::Send,

@@ -6,6 +6,7 @@ use crate::exchange::Response;
 use crate::json::conversation::{ConversationOut, CreateIn, MembersIn, UpdateIn};
 use crate::json::draft::{BatchIn, DraftIn};
 use crate::json::message::ReceiptOut;
+use crate::json::revision::{RecallIn, RevisedOut};
 use crate::json::{has_field, parse};
 use crate::problem::Problem;
 use crate::router::{Api, Call};
@@ -24,6 +25,7 @@ impl Api for SendApi {
                 send_batch(&caller, body, storage).await
             }
             (Op::SendMessages, Some(caller)) => send(&caller, body, storage).await,
+            (Op::RecallMessage, Some(caller)) => recall(&caller, body, storage).await,
             (Op::CreateConversation, Some(caller)) => create(&caller, body, storage).await,
             (Op::ChangeMembers, Some(caller)) => change_members(&caller, body, storage).await,
             (Op::UpdateConversation, Some(caller)) => update(&caller, body, storage).await,
@@ -57,6 +59,13 @@ async fn send_batch(caller: &Caller, body: &[u8], storage: &impl Storage) -> Res
     let results = places.fill(answers)?.into_iter();
     let results = results.map(|result| Outcome::from(result.map(ReceiptOut::from))).collect();
     Response::json(&Results { results })
+}
+
+async fn recall(caller: &Caller, body: &[u8], storage: &impl Storage) -> Result<Response, Problem> {
+    let mut recall: RecallIn = parse(body)?;
+    let actor = caller.actor(recall.user_id.take().map(|user| user.0))?;
+    let revised = storage.recall(&actor, &recall.recall()?).await?;
+    Response::json(&RevisedOut::from(revised))
 }
 
 async fn create(caller: &Caller, body: &[u8], storage: &impl Storage) -> Result<Response, Problem> {

@@ -37,6 +37,8 @@ for k = 3, #KEYS, 2 do
         redis.call('HSET', KEYS[k], 'epoch', epoch, 'base', base, 'ms', ms, 'n', n, 'db', ARGV[a + 1])
     end
 end
+-- Changes that were told of may be lost, too.
+next_version((now + tonumber(ARGV[3])) * VERSION_STEP)
 redis.call('SET', KEYS[2], ARGV[5])
 redis.call('DEL', KEYS[1])
 return {'ok'}

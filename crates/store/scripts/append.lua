@@ -3,7 +3,8 @@
 -- KEYS  1 clock, 2 log; for each conversation: head, members, messages, own, positions; for each
 --       item: its idempotency marker
 -- ARGV  1 run, 2 partition, 3 backlog max (entries), 4 life of a marker (s), 5 seq gap of a new epoch,
---       6 privileged (0|1), 7 stamp up to which messages have expired, 8 conversations, 9 items;
+--       6 privileged (0|1), 7 stamp up to which messages have expired, 8 conversations, 9 items,
+--       10 most members of which each is told, 11 users of this server (see is_here), 12 life of an index (s);
 --       for each conversation: "tenant/conversation";
 --       for each item: conversation (1..), sender, fingerprint, countable (0|1), kind, reply (""
 --       none, or a stamp), quoted (1: the quoted message is known to exist), copy (0:
@@ -12,8 +13,10 @@
 --       {"ok", epoch, then for each item: code, ms, low, seq}. Codes: 0 stored, 1 duplicate,
 --       2 conflict, 3 conversation not hot, 4 not a member, 5 may not write, 6 the quoted message is
 --       not hot, 7 there is no such message to quote, 8 SQL has to be asked for an earlier copy, 9 an
---       earlier item of the conversation has to be decided first (3, 6, 8).
-local PER_CONVERSATION, PER_ITEM, FIXED = 5, 10, 9
+--       earlier item of the conversation has to be decided first (3, 6, 8). After the items, for each
+--       conversation in which something was stored and that has members elsewhere: its number (1..),
+--       and what tell() says.
+local PER_CONVERSATION, PER_ITEM, FIXED = 5, 10, 12
 local SYSTEM = '3'
 
 local clock = clock_of(KEYS[1], ARGV[1])
@@ -34,7 +37,7 @@ local function head_of(c)
         heads[c] = found[1] == clock.base and {
             cid = found[2], kind = found[3], history = found[4], seq = tonumber(found[5]),
             count = tonumber(found[6]), epoch = found[7], hot = found[8], front = found[9], last_stamp = found[10],
-            name = ARGV[FIXED + c],
+            name = ARGV[FIXED + c], number = c,
             key = KEYS[k + 1], members = KEYS[k + 2], messages = KEYS[k + 3], own = KEYS[k + 4], positions = KEYS[k + 5],
         }
     end
@@ -122,11 +125,19 @@ if stored > 0 then
     count_waiting(KEYS[1], string.match(ARGV[FIXED + 1], '^[^/]+'), stored)
     for _, head in pairs(heads) do
         if head.ms then
-            local last = head.last_stamp
+            local last, version, others = head.last_stamp, next_version(), {}
+            if redis.call('HLEN', head.members) <= tonumber(ARGV[10]) then
+                note_all(for_members('s', head.members), head.name, version, ARGV[12], ARGV[11], others)
+            end
+            if #others > 0 then
+                out[#out + 1] = head.number
+                tell(out, version, others)
+            end
             if head.new_front then redis.call('HSET', head.key, 'front', head.new_front) end
             redis.call('HSET', head.key, 'seq', head.seq, 'count', head.count, 'epoch', clock.epoch,
                 'last', last, 'logged', last, 'last_sender', head.last[1],
-                'last_kind', head.last[2], 'last_summary', head.last[3], 'update_time', head.ms + TIME_ZERO)
+                'last_kind', head.last[2], 'last_summary', head.last[3], 'update_time', head.ms + TIME_ZERO,
+                'version', version)
             stay_hot({ head.key, head.members, head.messages, head.own, head.positions })
         end
     end

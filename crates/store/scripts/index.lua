@@ -1,12 +1,28 @@
--- Adds conversations to users' indexes. Nothing is ever taken out: readers look at the members.
+-- Adds conversations to a user's index, and makes it complete.
 --
--- KEYS  indexes
--- ARGV  1 life (s), 2 run when the one index is then complete ("" otherwise), then the names
---       "tenant/conversation" that each index is to hold
+-- KEYS  1 index, 2 other changes
+-- ARGV  1 life (s), 2 run when it is then complete ("" otherwise), then for each conversation: its name, a
+--       number by which it stands among the others ("+inf": it is looked up)
 -- Gives {"ok"}.
-for _, key in ipairs(KEYS) do
-    for a = 3, #ARGV do redis.call('SADD', key, ARGV[a]) end
-    if ARGV[2] ~= '' then redis.call('SADD', key, '#' .. ARGV[2]) end
-    redis.call('EXPIRE', key, ARGV[1])
+for a = 3, #ARGV, 2 do redis.call('ZADD', KEYS[1], 'GT', ARGV[a + 1], ARGV[a]) end
+if ARGV[2] ~= '' then
+    -- In their order the entries get numbers of their own, above that from which on the index is complete:
+    -- what a device has asked before tells nothing about it.
+    local entries = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', '(+inf')
+    local since = next_version()
+    local version = tonumber(since)
+    for _, name in ipairs(entries) do
+        if string.sub(name, 1, 1) == '#' then
+            -- Of an earlier run of the server.
+            if id_of(name) ~= '#' .. id_of(ARGV[2]) then redis.call('ZREM', KEYS[1], name) end
+        else
+            version = version + 1
+            redis.call('ZADD', KEYS[1], string.format('%.0f', version), name)
+        end
+    end
+    redis.call('SET', CHANGES, string.format('%.0f', version))
+    redis.call('ZADD', KEYS[1], since, '#' .. ARGV[2])
 end
+redis.call('EXPIRE', KEYS[1], ARGV[1])
+redis.call('EXPIRE', KEYS[2], ARGV[1])
 return {'ok'}

@@ -120,3 +120,95 @@ local function hot_from(hot, front, last, messages)
     local ms, low = split(last)
     return stamp_of(ms, low + 1)
 end
+
+-- ---- What has changed for whom ----
+--
+-- Changes are numbered per server, rising, about by time: (ms since the zero of ids) * 4096. A number that
+-- is given because of one of another server is above that one, too.
+local CHANGES, VERSION_STEP = 'im:changes', 4096
+local function next_version(after)
+    local last = tonumber(redis.call('GET', CHANGES) or '0')
+    local version = string.format('%.0f', math.max(last, wall_ms() * VERSION_STEP - 1, after or 0) + 1)
+    redis.call('SET', CHANGES, version)
+    return version
+end
+
+-- Makes the numbers of changes go on above one that was not given here.
+local function raise(version)
+    if tonumber(redis.call('GET', CHANGES) or '0') < version then
+        redis.call('SET', CHANGES, string.format('%.0f', version))
+    end
+end
+
+-- The partition whose server keeps a user's index; `owner` is "tenant/user".
+local function partition_of_user(owner)
+    return tonumber(string.sub(redis.sha1hex(owner), 1, 2), 16)
+end
+
+-- Whether a user's index is on this server: `here` has a "1" for each partition that is ("": all are).
+local function is_here(here, q)
+    return here == '' or string.sub(here, q + 1, q + 1) == '1'
+end
+
+-- Notes in a user's index what has happened in a conversation:
+--   s: something was said; j, J: the user has joined it, it is noted for each member or looked up;
+--   n, w: so are all its members from now on; l: the user has left; o: something else.
+-- An entry that is looked up has an infinite number, and keeps it unless "n" comes, with which the entry
+-- stands as if something had been said last at the number `said_at`.
+local LOOKED_UP = '+inf'
+local function note(op, owner, q, conversation, version, life, said_at)
+    local said = 'im:{' .. q .. '}:u:' .. owner
+    if op == 's' then
+        redis.call('ZADD', said, 'XX', 'GT', version, conversation)
+        return
+    end
+    if op == 'j' then
+        redis.call('ZADD', said, 'GT', version, conversation)
+    elseif op == 'n' then
+        redis.call('ZADD', said, said_at or version, conversation)
+    elseif op == 'J' or op == 'w' then
+        redis.call('ZADD', said, LOOKED_UP, conversation)
+    end
+    if op ~= 'o' and op ~= 'l' then redis.call('EXPIRE', said, life) end
+    -- An index that is not there is made anew when it is asked for, and whoever asks begins anew.
+    if redis.call('EXISTS', said) == 1 then
+        local other = 'im:{' .. q .. '}:v:' .. owner
+        redis.call('ZADD', other, 'GT', version, conversation)
+        redis.call('EXPIRE', other, life)
+    end
+end
+
+-- As note(), for users of the conversation "tenant/conversation", which is on this server: `ops` has op and
+-- user in turn. Adds op and user of those whose index is on another server to `out`. An entry of such a user
+-- stays when the user leaves, since what is told there may come late; readers look at the members.
+local function note_all(ops, name, version, life, here, out, said_at)
+    local tenant, conversation = string.match(name, '^([^/]+)/(.+)$')
+    for i = 1, #ops, 2 do
+        local owner = tenant .. '/' .. ops[i + 1]
+        local q = partition_of_user(owner)
+        if is_here(here, q) then
+            note(ops[i], owner, q, conversation, version, life, said_at)
+            if ops[i] == 'l' then redis.call('ZREM', 'im:{' .. q .. '}:u:' .. owner, conversation) end
+        else
+            out[#out + 1] = ops[i]
+            out[#out + 1] = ops[i + 1]
+        end
+    end
+end
+
+-- One op for all members of a conversation.
+local function for_members(op, members)
+    local ops = {}
+    for _, user in ipairs(redis.call('HKEYS', members)) do
+        ops[#ops + 1] = op
+        ops[#ops + 1] = user
+    end
+    return ops
+end
+
+-- Adds to a reply what other servers have to be told of a conversation: version, users, then op and user.
+local function tell(out, version, others)
+    out[#out + 1] = version
+    out[#out + 1] = #others / 2
+    for _, word in ipairs(others) do out[#out + 1] = word end
+end

@@ -1,8 +1,8 @@
 -- Makes a conversation hot as SQL has it, unless it is hot already.
 --
 -- KEYS  1 clock, 2 head, 3 members, 4 messages, 5 own, 6 positions
--- ARGV  1 run, 2 epoch under which SQL was asked, 3 life (s), 4 members: lines "user own value"; then
---       the head's fields and values
+-- ARGV  1 run, 2 epoch under which SQL was asked, 3 life (s), 4 members: lines "user own value",
+--       5 number of its last change, then the head's fields and values
 -- Gives {"verify"} or {"ok"}.
 local clock = clock_of(KEYS[1], ARGV[1])
 if not clock or clock.epoch ~= ARGV[2] then return {'verify'} end
@@ -13,7 +13,8 @@ for user, own, value in string.gmatch(ARGV[4], '([^ \n]+) (%d+) ([^\n]+)\n') do
     if own ~= '0' then redis.call('HSET', KEYS[5], user, own) end
 end
 redis.call('HSET', KEYS[2], 'base', clock.base)
-for a = 5, #ARGV, 2 do redis.call('HSET', KEYS[2], ARGV[a], ARGV[a + 1]) end
+raise(tonumber(ARGV[5]))
+for a = 6, #ARGV, 2 do redis.call('HSET', KEYS[2], ARGV[a], ARGV[a + 1]) end
 -- The head goes first: without it the rest is never read.
 redis.call('EXPIRE', KEYS[2], ARGV[3])
 for key = 3, 6 do redis.call('EXPIRE', KEYS[key], tonumber(ARGV[3]) + 60) end

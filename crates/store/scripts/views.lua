@@ -2,12 +2,13 @@
 --
 -- KEYS  for each conversation: clock, head, members, own, messages
 -- ARGV  1 run, 2 user, 3 stamp up to which messages have expired
--- Gives {"verify"}; or {"ok", then for each conversation 19 values}: state (0 not hot, 1 hot, 2 hot
+-- Gives {"verify"}; or {"ok", then for each conversation 22 values}: state (0 not hot, 1 hot, 2 hot
 --       under another base), epoch, cid, kind, history, members, seq, count, last, hot, create time,
---       update time, last sender, last kind, last summary, member ("" none), own, count of the
+--       update time, last sender, last kind, last summary, numbers of the last message, of the
+--       last change of members or settings and of the last revision ("" none), member ("" none), own, count of the
 --       oldest hot message that has not expired (0 none), its stamp ("" none).
 local FIELDS = { 'cid', 'kind', 'history', 'members', 'seq', 'count', 'last', 'hot', 'create_time', 'update_time',
-    'last_sender', 'last_kind', 'last_summary' }
+    'last_sender', 'last_kind', 'last_summary', 'version', 'membership_version', 'revision_version' }
 local out = {'ok'}
 for k = 1, #KEYS, 5 do
     local clock = clock_of(KEYS[k], ARGV[1])

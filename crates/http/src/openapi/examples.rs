@@ -13,6 +13,9 @@ pub fn of(op: Op) -> Value {
         Op::ChangeMembers => example(json!({
             "conversationId": "team", "add": ["carol"], "roles": { "bob": "admin" },
         })),
+        Op::RecallMessage => {
+            example(json!({ "conversationId": "team", "msgId": "7013", "reason": "sent to the wrong chat" }))
+        }
         Op::UpdateConversation => example(json!({ "conversationId": "team", "muted": true })),
         Op::GetMessages => example(json!({ "conversationId": "team", "msgIds": ["232792839553204224"] })),
         Op::GetConversation => example(json!({ "conversationId": "team" })),

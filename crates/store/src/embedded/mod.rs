@@ -24,6 +24,7 @@ mod pages;
 mod positions;
 mod push;
 mod read_position;
+mod recall;
 mod settings;
 mod transaction;
 mod upkeep;
@@ -37,7 +38,9 @@ use im_domain::device::{Device, Digest, ReadState, Totals};
 use im_domain::global::{Changes, GlobalCursor};
 use im_domain::message::{Ack, Draft, Receipt};
 use im_domain::page::{Found, Page, PageQuery, SyncPage, SyncQuery};
+use im_domain::per_tenant::PerTenant;
 use im_domain::push::{Due, PushRules, PushSettings, PushSettingsChange};
+use im_domain::revision::{Recall, Revised};
 use im_domain::storage::{Actor, Storage};
 use im_domain::upkeep::{DeadLetter, DeadLetterAction, RunReport, StoreStatus, Task};
 use im_domain::{ConversationId, DeviceId, Error, MsgId, Result, Tenant};
@@ -58,6 +61,8 @@ pub struct Environment {
     pub retention_ms: u64,
     /// When users become due for a push.
     pub push: PushRules,
+    /// How long a sender can take a message back, in milliseconds.
+    pub recall_ms: PerTenant,
     /// Most members of a conversation of which each is told of every message; see
     /// [`im_domain::limits::INDEX_MEMBERS_MAX`].
     pub index_members_max: u64,
@@ -127,6 +132,10 @@ impl<P: Sqlite> Storage for Embedded<P> {
 
     async fn get(&self, actor: &Actor, conversation: &ConversationId, ids: &[MsgId]) -> Result<Found> {
         messages::get(self, actor, conversation, ids)
+    }
+
+    async fn recall(&self, actor: &Actor, recall: &Recall) -> Result<Revised> {
+        recall::recall(self, actor, recall)
     }
 
     async fn create(&self, actor: &Actor, new: NewConversation) -> Result<Conversation> {

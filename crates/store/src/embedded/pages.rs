@@ -146,6 +146,7 @@ mod tests {
             random: Box::new(|| 1),
             retention_ms: 0,
             push: im_domain::push::PushRules::default(),
+            recall_ms: im_domain::per_tenant::PerTenant::all(im_domain::limits::RECALL_MS_DEFAULT),
             index_members_max: im_domain::limits::INDEX_MEMBERS_MAX,
         };
         let store = Embedded::open(NativeSqlite::open(Path::new(":memory:")).unwrap(), environment).unwrap();

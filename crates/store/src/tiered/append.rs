@@ -6,6 +6,7 @@
 mod item;
 
 use super::keys::Place;
+use super::tell::{self, Tale};
 use super::warm::{Warmth, warm};
 use super::{Tiered, create, limits, persist, rows, script};
 use crate::arguments;
@@ -343,11 +344,15 @@ async fn call<R: Redis, P: Postgres>(
         actor.privileged,
         super::stamp::text(store.expired_up_to()),
         places.len() as u64,
-        items.len() as u64
+        items.len() as u64,
+        store.settings.index_members_max,
+        store.here(partition),
+        limits::INDEX_LIFE_S
     ];
     arguments.extend(places.iter().map(|place| Argument::from(place.name.as_str())));
+    let places: Vec<Place> = places.into_iter().cloned().collect();
     for item in &items {
-        let at = places.iter().position(|place| **place == item.place).unwrap_or_default();
+        let at = places.iter().position(|place| *place == item.place).unwrap_or_default();
         item.describe(at as u64 + 1, &mut arguments);
     }
     let (word, mut reply) = store.ask(partition, &script::APPEND, &keys, arguments).await?;
@@ -356,7 +361,15 @@ async fn call<R: Redis, P: Postgres>(
     }
     let epoch = reply.text()?;
     let outcome = |item| Ok((item, Outcome::take(&mut reply)?));
-    Ok((epoch, items.into_iter().map(outcome).collect::<Result<_>>()?))
+    let outcomes = items.into_iter().map(outcome).collect::<Result<_>>()?;
+    while reply.left() > 0 {
+        let number = reply.number()? as usize;
+        let tale = Tale::take(&mut reply)?;
+        if let Some(place) = number.checked_sub(1).and_then(|at| places.get(at)) {
+            tell::tell(store, place, &tale).await?;
+        }
+    }
+    Ok((epoch, outcomes))
 }
 
 impl Outcome {

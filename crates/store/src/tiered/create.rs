@@ -1,18 +1,18 @@
 //! Conversations are made here, and pairs find theirs.
 
-use super::keys::{Place, index, partition_of_user};
+use super::keys::Place;
+use super::tell::{Tale, tell};
 use super::view::{View, after_change};
 use super::warm::{Warmth, warm};
 use super::{Tiered, limits, script, unknown_word};
 use crate::arguments;
 use crate::postgres::Postgres;
-use crate::redis::{Argument, Redis};
+use crate::redis::Redis;
 use im_domain::conversation::{Conversation, NewConversation};
 use im_domain::pair::pair_conversation;
 use im_domain::plan::Plan;
 use im_domain::storage::Actor;
-use im_domain::{ConversationId, Error, Result, Tenant, UserId};
-use std::collections::BTreeMap;
+use im_domain::{ConversationId, Error, Result, Tenant};
 
 pub(super) async fn create<R: Redis, P: Postgres>(
     store: &Tiered<R, P>,
@@ -92,8 +92,6 @@ pub(super) async fn insert<R: Redis, P: Postgres>(
     epoch: &str,
 ) -> Result<()> {
     let place = Place::of(tenant, &plan.id);
-    // The indexes go first: an entry too many is no harm, one that is missing would be.
-    index_for(store, tenant, plan.members.iter(), &place.name).await?;
     let mut arguments = arguments![
         u64::from(place.partition),
         store.settings.backlog_max,
@@ -101,34 +99,20 @@ pub(super) async fn insert<R: Redis, P: Postgres>(
         place.name.as_str(),
         plan.kind.number().unsigned_abs(),
         plan.history.number().unsigned_abs(),
-        plan.members.len() as u64
+        plan.members.len() as u64,
+        store.settings.index_members_max,
+        store.here(place.partition),
+        limits::INDEX_LIFE_S
     ];
     for user in &plan.members {
         arguments.extend(arguments![user.as_str(), plan.role_of(user).number().unsigned_abs()]);
     }
     let mut keys = place.written();
     keys.push(place.alias());
-    match store.ask_once(place.partition, &script::CREATE, &keys, arguments).await?.0.as_str() {
-        "ok" | "exists" | "verify" => Ok(()),
+    let (word, mut reply) = store.ask_once(place.partition, &script::CREATE, &keys, arguments).await?;
+    match word.as_str() {
+        "ok" => tell(store, &place, &Tale::take(&mut reply)?).await,
+        "exists" | "verify" => Ok(()),
         word => Err(unknown_word("create", word)),
     }
-}
-
-/// Adds a conversation to the indexes of users, wherever these are.
-pub(super) async fn index_for<R: Redis, P: Postgres>(
-    store: &Tiered<R, P>,
-    tenant: &Tenant,
-    users: impl Iterator<Item = &UserId>,
-    name: &str,
-) -> Result<()> {
-    let mut keys: BTreeMap<usize, Vec<String>> = BTreeMap::new();
-    for user in users {
-        let node = store.node_of(partition_of_user(tenant, user));
-        keys.entry(node).or_default().push(index(tenant, user));
-    }
-    for (node, keys) in keys {
-        let arguments: Vec<Argument> = arguments![limits::INDEX_LIFE_S, "", name];
-        script::INDEX.run(&store.node(node)?.redis, &keys, &arguments).await?;
-    }
-    Ok(())
 }

@@ -7,12 +7,13 @@
 use super::apply::{Applied, Repeated, apply};
 use super::entry::{Body, Class, Entry};
 use super::keys::{self, Place};
-use super::{Tiered, create, home, limits, script, stamp, unknown_word};
+use super::tell;
+use super::{Tiered, home, limits, script, stamp, unknown_word};
 use crate::arguments;
 use crate::postgres::Postgres;
 use crate::redis::{Argument, Redis};
 use crate::sql::SqlError;
-use im_domain::{Error, MsgId, Result, Tenant};
+use im_domain::{Error, MsgId, Result};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -102,7 +103,7 @@ impl<R: Redis, P: Postgres> Work<'_, R, P> {
     /// Stores the entries in order; true when somebody else is at it.
     async fn store_all(&mut self) -> Result<bool> {
         for run in runs(&self.entries) {
-            self.index(&run).await?;
+            tell::repeat(self.store, self.entries.get(run.clone()).unwrap_or_default()).await?;
             if self.store_run(run).await? {
                 return Ok(true);
             }
@@ -169,26 +170,6 @@ impl<R: Redis, P: Postgres> Work<'_, R, P> {
         }
         self.done.dead.extend(entries.iter().map(|entry| (entry.id.clone(), reason.clone())));
         self.done.count = part.end;
-        Ok(())
-    }
-
-    /// Names conversations in their members' indexes once more: who made the conversation may have
-    /// died before, and the servers of the indexes may have lost them.
-    async fn index(&self, run: &Range<usize>) -> Result<()> {
-        for entry in self.entries.get(run.clone()).unwrap_or_default() {
-            let users: Vec<_> = match &entry.body {
-                Body::Conversation(made) => made.members.iter().map(|(user, _)| user).collect(),
-                Body::Members(change) => change.added.iter().map(|joiner| &joiner.user).collect(),
-                _ => continue,
-            };
-            let tenant = Tenant::parse(entry.place.tenant())?;
-            let added = create::index_for(self.store, &tenant, users.into_iter(), &entry.place.name).await;
-            match added {
-                // A server that is away begins a new index when it has lost this one.
-                Err(Error::HotUnavailable { .. }) => {}
-                added => added?,
-            }
-        }
         Ok(())
     }
 

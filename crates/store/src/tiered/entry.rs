@@ -5,9 +5,10 @@
 //!
 //! - `m ms low conversation cid epoch seq countable record`: a message
 //! - `p ms low conversation cid user device stamp seq`: a device's position
-//! - `c ms low conversation epoch kind history` and a line `user role` for each member: a conversation
-//! - `g ms low conversation cid members time` and a line `+ user floor countable`, `- user` or `= user role`
-//!   for each change: a change of members
+//! - `c ms low conversation epoch kind history version` and a line `user role` for each member: a conversation
+//! - `k ms low conversation cid user stamp countable own version`: what a user has read
+//! - `g ms low conversation cid members time version` and a line `+ user floor countable`, `- user`, `= user role`,
+//!   `! user muted` or `~ history` for each change: a change of members or settings
 //! - `a ms low own-id conversation`: a pair's chat has an id of its own
 //! - `r ms low`, then a whole entry as above: that entry once more, from the dead letters
 
@@ -28,6 +29,7 @@ pub(super) struct Entry {
 pub(super) enum Body {
     Message(Box<Message>),
     Position(Position),
+    Read(Read),
     Conversation(Made),
     Members(Change),
     Alias(String),
@@ -50,11 +52,24 @@ pub(super) struct Position {
     pub seq: u64,
 }
 
+/// A user's read position, with the countable messages up to it, and the user's own among them.
+pub(super) struct Read {
+    pub cid: MsgId,
+    pub user: String,
+    pub msg_id: MsgId,
+    pub countable: u64,
+    pub own: u64,
+    /// Number of the change.
+    pub version: u64,
+}
+
 pub(super) struct Made {
     pub cid: MsgId,
     pub epoch: String,
     pub kind: u64,
     pub history: u64,
+    /// Number of the change.
+    pub version: u64,
     pub members: Vec<(UserId, u64)>,
 }
 
@@ -64,9 +79,13 @@ pub(super) struct Change {
     pub cid: MsgId,
     pub members: u64,
     pub time_ms: u64,
+    /// Number of the change.
+    pub version: u64,
     pub added: Vec<Joiner>,
     pub removed: Vec<UserId>,
     pub roles: Vec<(UserId, u64)>,
+    pub muted: Option<(UserId, u64)>,
+    pub history: Option<u64>,
 }
 
 pub(super) struct Joiner {
@@ -103,6 +122,14 @@ impl Entry {
                 msg_id: lines.stamp()?,
                 seq: lines.number()?,
             }),
+            "k" => Body::Read(Read {
+                cid: lines.stamp()?,
+                user: lines.text()?.to_owned(),
+                msg_id: lines.stamp()?,
+                countable: lines.number()?,
+                own: lines.number()?,
+                version: lines.number()?,
+            }),
             "c" => Body::Conversation(made(&mut lines, stamp)?),
             "g" => Body::Members(change(&mut lines)?),
             "a" => Body::Alias(lines.text()?.to_owned()),
@@ -133,7 +160,7 @@ impl Entry {
     /// Which entries one statement can store together.
     pub fn class(&self) -> Class {
         match self.body {
-            Body::Message(_) | Body::Position(_) => Class::Rows,
+            Body::Message(_) | Body::Position(_) | Body::Read(_) => Class::Rows,
             Body::Conversation(_) => Class::Conversations,
             Body::Members(_) | Body::Alias(_) => Class::Single,
         }
@@ -150,13 +177,13 @@ pub(super) enum Class {
 
 fn made(lines: &mut Lines<'_>, cid: MsgId) -> Option<Made> {
     let epoch = lines.text()?.to_owned();
-    let (kind, history) = (lines.number()?, lines.number()?);
+    let (kind, history, version) = (lines.number()?, lines.number()?, lines.number()?);
     let mut members = Vec::new();
     while !lines.0.is_empty() {
         let (user, role) = lines.text()?.split_once(' ')?;
         members.push((UserId::parse(user).ok()?, role.parse().ok()?));
     }
-    Some(Made { cid, epoch, kind, history, members })
+    Some(Made { cid, epoch, kind, history, version, members })
 }
 
 fn change(lines: &mut Lines<'_>) -> Option<Change> {
@@ -164,6 +191,7 @@ fn change(lines: &mut Lines<'_>) -> Option<Change> {
         cid: lines.stamp()?,
         members: lines.number()?,
         time_ms: lines.number()?,
+        version: lines.number()?,
         ..Change::default()
     };
     while !lines.0.is_empty() {
@@ -176,6 +204,8 @@ fn change(lines: &mut Lines<'_>) -> Option<Change> {
                 countable: countable.parse().ok()?,
             }),
             ["-", user] => change.remove(UserId::parse(user).ok()?),
+            ["!", user, muted] => change.muted = Some((UserId::parse(user).ok()?, muted.parse().ok()?)),
+            ["~", history] => change.history = Some(history.parse().ok()?),
             ["=", user, role] => change.set_role(UserId::parse(user).ok()?, role.parse().ok()?),
             _ => return None,
         }
@@ -235,7 +265,7 @@ mod tests {
 
     #[test]
     fn a_change_of_members_comes_to_its_end() {
-        let lines = "7-1\n3\n99\n+ a 6-2 4\n+ b 6-2 4\n- b\n- x\n= a 2\n= y 1\n";
+        let lines = "7-1\n3\n99\n5\n+ a 6-2 4\n+ b 6-2 4\n- b\n- x\n= a 2\n= y 1\n";
         let Some(Body::Members(change)) = parse("g", lines).map(|entry| entry.body) else {
             panic!("not a change")
         };
@@ -248,8 +278,10 @@ mod tests {
 
     #[test]
     fn each_kind_is_read() {
-        assert_eq!(parse("c", "e\n2\n0\na 1\nb 3\n").unwrap().class(), Class::Conversations);
+        assert_eq!(parse("c", "e\n2\n0\n5\na 1\nb 3\n").unwrap().class(), Class::Conversations);
         assert_eq!(parse("p", "7-1\nu\nd\n6-2\n4\n").unwrap().class(), Class::Rows);
+        assert_eq!(parse("k", "7-1\nu\n6-2\n4\n1\n5\n").unwrap().class(), Class::Rows);
+        assert_eq!(parse("g", "7-1\n3\n99\n5\n! a 1\n~ 1\n").unwrap().class(), Class::Single);
         assert_eq!(parse("a", "other\n").unwrap().class(), Class::Single);
         assert!(parse("z", "").is_none());
     }
@@ -263,7 +295,7 @@ mod tests {
     fn an_entry_once_more_keeps_what_it_was_made_under() {
         let place = Place::named("t/c").unwrap();
         let low = u64::from(place.partition) << 14;
-        let value = format!("r\n9\n{low}\nc\n5\n{low}\nt/c\ne\n2\n0\na 1\n");
+        let value = format!("r\n9\n{low}\nc\n5\n{low}\nt/c\ne\n2\n0\n5\na 1\n");
         let entry = Entry::parse("1-0", value.as_bytes()).unwrap();
         let Body::Conversation(made) = entry.body else { panic!("not a conversation") };
         assert_eq!((stamp::ms(entry.stamp), stamp::ms(made.cid)), (9, 5));
@@ -271,7 +303,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_are_read_or_refused_and_never_a_crash(bytes: Vec<u8>, kind in "[mpcga]") {
+        fn any_bytes_are_read_or_refused_and_never_a_crash(bytes: Vec<u8>, kind in "[mpkcga]") {
             let _entry = Entry::parse("1-0", &bytes);
             let _entry = parse(&kind, &String::from_utf8_lossy(&bytes));
         }

@@ -1,17 +1,220 @@
 //! What has changed for a user over all conversations.
+//!
+//! The index says in which conversations something has changed; those with too many members to tell each
+//! are looked up. How they stand is asked afterwards, so it is at least as new as what was noted, and
+//! the cursor goes no further than what was noted.
 
-use super::Tiered;
+use super::index::{self, Noted, NotedChange};
+use super::keys::Place;
+use super::standing::{Standing, standing};
+use super::{Tiered, script};
 use crate::postgres::Postgres;
-use crate::redis::Redis;
-use im_domain::global::{Changes, GlobalCursor};
+use crate::redis::{Argument, Redis};
+use im_domain::global::{ChangeKind, Changed, Changes, GlobalCursor};
+use im_domain::page::Reset;
 use im_domain::storage::Actor;
-use im_domain::{Error, Result};
+use im_domain::{ConversationId, MsgId, Result};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 pub(super) async fn changes<R: Redis, P: Postgres>(
-    _store: &Tiered<R, P>,
-    _actor: &Actor,
-    _cursor: Option<&GlobalCursor>,
-    _limit: u32,
+    store: &Tiered<R, P>,
+    actor: &Actor,
+    cursor: Option<&GlobalCursor>,
+    limit: u32,
 ) -> Result<Changes> {
-    Err(Error::internal("not made yet"))
+    let limit = limit as usize;
+    let noted = index::changes(store, actor, cursor, limit + 1).await?;
+    let known = cursor.filter(|_| noted.reset.is_none());
+    let mut walk = Walk::new(store.nodes.len(), &noted, known, limit);
+    walk.take_noted(&noted);
+    let mut places: Vec<Place> = walk.taken.iter().map(|taken| taken.place.clone()).collect();
+    if !walk.has_more {
+        places.extend(noted.looked_up.iter().cloned());
+    }
+    places.sort_unstable();
+    places.dedup();
+    let found = standing(store, actor, &places).await?;
+    if !walk.has_more {
+        walk.take_looked_up(&noted, &found, |place| store.node_of(place.partition));
+        raise(store, &walk, &found).await?;
+    }
+    let describe = |taken: &Taken| {
+        let known = known.map(|known| (known, store.node_of(taken.place.partition)));
+        taken.describe(&found, known)
+    };
+    let changed = walk.taken.iter().filter_map(describe).collect::<Result<_>>()?;
+    Ok(Changes {
+        cursor: walk.cursor.to_string(),
+        changed,
+        has_more: walk.has_more,
+        reset: noted.reset.map(|reason| Reset { reason, oldest: MsgId::NONE }),
+    })
+}
+
+/// The cursor may have been moved to a number that was made of a time in SQL: what is given from now on is
+/// above it.
+async fn raise<R: Redis, P: Postgres>(
+    store: &Tiered<R, P>,
+    walk: &Walk,
+    found: &HashMap<String, Standing>,
+) -> Result<()> {
+    let is_cold = |taken: &&Taken| found.get(&taken.place.name).is_some_and(|one| one.is_cold);
+    let cold = walk.taken.iter().filter(|taken| taken.is_looked_up).filter(is_cold);
+    let nodes: BTreeSet<usize> = cold.map(|taken| store.node_of(taken.place.partition)).collect();
+    for node in nodes {
+        let number = walk.cursor.looked_up.get(node).copied().unwrap_or_default();
+        script::RAISE.run(&store.node(node)?.redis, &[], &[Argument::from(number)]).await?;
+    }
+    Ok(())
+}
+
+/// A conversation of an answer.
+struct Taken {
+    place: Place,
+    is_said: bool,
+    is_other: bool,
+    is_looked_up: bool,
+}
+
+/// Fills an answer in the order of the changes, and moves the cursor as far.
+struct Walk {
+    cursor: GlobalCursor,
+    limit: usize,
+    taken: Vec<Taken>,
+    has_more: bool,
+}
+
+impl Walk {
+    fn new(nodes: usize, noted: &Noted, known: Option<&GlobalCursor>, limit: usize) -> Self {
+        let mut looked_up = known.map(|cursor| cursor.looked_up.clone()).unwrap_or_default();
+        looked_up.resize(nodes, 0);
+        let cursor = GlobalCursor {
+            epoch: noted.epoch.clone(),
+            noted: known.map_or(0, |cursor| cursor.noted),
+            looked_up,
+        };
+        Self { cursor, limit, taken: Vec::new(), has_more: false }
+    }
+
+    fn take_noted(&mut self, noted: &Noted) {
+        let mut changes: Vec<&NotedChange> = noted.changes.iter().collect();
+        changes.sort_by_key(|change| change.number);
+        let mut at: BTreeMap<&Place, usize> = BTreeMap::new();
+        for change in changes {
+            let place = *at.entry(&change.place).or_insert(self.taken.len());
+            if place == self.taken.len() {
+                if self.taken.len() == self.limit {
+                    self.has_more = true;
+                    return;
+                }
+                let place = change.place.clone();
+                self.taken.push(Taken { place, is_said: false, is_other: false, is_looked_up: false });
+            }
+            if let Some(taken) = self.taken.get_mut(place) {
+                taken.is_said |= change.is_said;
+                taken.is_other |= !change.is_said;
+            }
+            self.cursor.noted = change.number;
+        }
+        self.cursor.noted = self.cursor.noted.max(noted.last);
+    }
+
+    /// Goes on with conversations that are looked up, as far as there is room, for each server in the order of
+    /// its changes.
+    fn take_looked_up(
+        &mut self,
+        noted: &Noted,
+        found: &HashMap<String, Standing>,
+        node_of: impl Fn(&Place) -> usize,
+    ) {
+        let mut parts: BTreeMap<usize, Vec<(u64, &Place)>> = BTreeMap::new();
+        for place in &noted.looked_up {
+            let Some(versions) = found.get(&place.name).map(|one| one.versions) else { continue };
+            let newest = versions.said.max(versions.membership).max(versions.revision);
+            parts.entry(node_of(place)).or_default().push((newest, place));
+        }
+        for (node, mut changes) in parts {
+            let Some(up_to) = self.cursor.looked_up.get(node).copied() else { continue };
+            changes.retain(|(newest, _)| *newest > up_to);
+            changes.sort_unstable();
+            for (newest, place) in changes {
+                if let Some(taken) = self.taken.iter_mut().find(|taken| taken.place == *place) {
+                    taken.is_looked_up = true;
+                } else if self.taken.len() == self.limit {
+                    self.has_more = true;
+                    return;
+                } else {
+                    let place = place.clone();
+                    self.taken.push(Taken { place, is_said: false, is_other: false, is_looked_up: true });
+                }
+                if let Some(up_to) = self.cursor.looked_up.get_mut(node) {
+                    *up_to = newest;
+                }
+            }
+        }
+    }
+}
+
+impl Taken {
+    /// None: nothing that the user may know of.
+    fn describe(
+        &self,
+        found: &HashMap<String, Standing>,
+        known: Option<(&GlobalCursor, usize)>,
+    ) -> Option<Result<Changed>> {
+        let id = ConversationId::parse(self.place.conversation());
+        let Some(standing) = found.get(&self.place.name) else {
+            // What was said is nothing to who has left since; that the user has is told by itself.
+            return self.is_other.then(|| {
+                Ok(Changed {
+                    conversation: id?,
+                    head_msg_id: MsgId::NONE,
+                    head_seq: 0,
+                    unread: 0,
+                    read_msg_id: MsgId::NONE,
+                    kinds: vec![ChangeKind::Membership],
+                    left: true,
+                })
+            });
+        };
+        let conversation = &standing.conversation;
+        Some(id.map(|id| Changed {
+            conversation: id,
+            head_msg_id: standing.head,
+            head_seq: conversation.head_seq,
+            unread: conversation.unread,
+            read_msg_id: conversation.read_msg_id,
+            kinds: self.kinds(standing, known),
+            left: false,
+        }))
+    }
+
+    /// `known`: what the device knew, and the conversation's server. Numbers of different servers are alike,
+    /// but do not compare: what was noted stands for what cannot be told.
+    fn kinds(&self, standing: &Standing, known: Option<(&GlobalCursor, usize)>) -> Vec<ChangeKind> {
+        let Some((known, node)) = known else { return vec![ChangeKind::Messages, ChangeKind::Membership] };
+        let after = match self.is_looked_up {
+            true => known.looked_up.get(node).copied().unwrap_or_default(),
+            false => known.noted,
+        };
+        let versions = standing.versions;
+        let mut kinds = Vec::new();
+        if self.is_said || (self.is_looked_up && versions.said > after) {
+            kinds.push(ChangeKind::Messages);
+        }
+        if versions.revision > after {
+            kinds.push(ChangeKind::Revisions);
+        }
+        let is_read = self.is_other && standing.read_version > known.noted;
+        if versions.membership > after || (self.is_other && !is_read) {
+            kinds.push(ChangeKind::Membership);
+        }
+        if is_read {
+            kinds.push(ChangeKind::Read);
+        }
+        if kinds.is_empty() {
+            kinds.push(ChangeKind::Messages);
+        }
+        kinds
+    }
 }

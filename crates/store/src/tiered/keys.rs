@@ -5,29 +5,35 @@
 //! | `im:node` | string | which server of how many this is | for ever |
 //! | `im:adoption` | hash `run`, `token` | an adoption under way | until it is done |
 //! | `im:run` | hash | what the last run of the upkeep did | for ever |
+//! | `im:changes` | string | number of the server's last change | for ever |
+//! | `im:untold` | set | conversations of which users of other servers could not be told | until they were |
 //! | `im:{p}:clock` | hash `run`, `also`, `epoch`, `base`, `ms`, `n`, `db`, `doubt` | the last id given; `run`: the server's run under which that was verified, with a list of servers; `also`: the same with another list in use; `db`: position of the database that has the partition; `base`: the token that hot state carries to be trusted; after a loss `doubt`: when its markers can be relied on again | for ever |
 //! | `im:{p}:log` | stream, field `v` | what SQL does not have yet, in order | entries leave when SQL has them |
 //! | `im:{p}:waiting` | hash | tenant → messages that wait in the log | field goes at 0 |
 //! | `im:{p}:lease` | string | who drains the log | [`super::limits::LEASE_MS`] |
 //! | `im:{p}:dead` | stream | entries that SQL cannot take, with the error | until replayed or dropped |
 //! | `im:{p}:h:<c>` | hash | the conversation's head | until idle and in SQL |
-//! | `im:{p}:g:<c>` | hash | user → role, join floor (ms, low), read position (ms, low), its countable and own, muted | with the head |
+//! | `im:{p}:g:<c>` | hash | user → role, join floor (ms, low), read position (ms, low), its countable and own, muted, number of its last change | with the head |
 //! | `im:{p}:o:<c>` | hash | user → countable messages sent since joining | with the head |
 //! | `im:{p}:m:<c>` | stream by message id, fields `v` and, of a reply, `r` | recent messages | trimmed, never above what SQL has |
 //! | `im:{p}:k:<c>` | hash | user/device → position and its `seq` | with the head |
 //! | `im:{p}:d:<c>/<sender>/<clientMsgId>` | string | idempotency marker: ms, low, `seq`, fingerprint | as configured, a day |
 //! | `im:{p}:a:<c>` | string | the conversation that is a pair's chat instead of `<c>` | for ever |
-//! | `im:{p}:u:<tenant>/<user>` | set | the user's conversations; complete if it holds `#<run>` | [`super::limits::INDEX_LIFE_S`] |
+//! | `im:{p}:t:<c>` | hash `said`, `width/<user>`, `member/<user>`, `other/<user>` | number of the last change of each kind that this server was told of a conversation of another one | a day |
+//! | `im:{p}:u:<tenant>/<user>` | sorted set | the user's conversations by the number of the change with which something was said last (infinite: looked up); complete if it holds `#<run>` | [`super::limits::INDEX_LIFE_S`] |
+//! | `im:{p}:v:<tenant>/<user>` | sorted set | conversations by the number of the last other change; also those the user has left | with the index |
 //!
 //! `<c>` is `tenant/conversation`; no name can hold a slash. `{p}` is the partition, `0` to `255`, in
 //! braces.
 
-use im_domain::partition::{PARTITIONS, partition_of};
+use im_domain::partition::partition_of;
 use im_domain::{ConversationId, Tenant, UserId};
+use sha1::{Digest, Sha1};
 
 pub const NODE: &str = "im:node";
 pub const ADOPTION: &str = "im:adoption";
 pub const LAST_RUN: &str = "im:run";
+pub const UNTOLD: &str = "im:untold";
 
 /// A conversation's place in the hot store.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -100,6 +106,10 @@ impl Place {
         [self.clock(), self.log()].into_iter().chain(self.state()).collect()
     }
 
+    pub fn told(&self) -> String {
+        self.key('t')
+    }
+
     pub fn alias(&self) -> String {
         self.key('a')
     }
@@ -133,14 +143,14 @@ fn of_partition(partition: u8, what: &str) -> String {
     format!("im:{{{partition}}}:{what}")
 }
 
-/// The partition whose server keeps a user's index: users are spread as conversations are.
+/// The partition whose server keeps a user's index. Scripts know it too, and their only hash is SHA-1.
 pub fn partition_of_user(tenant: &Tenant, user: &UserId) -> u8 {
-    let hash = xxhash_rust::xxh64::xxh64(format!("{tenant}/{user}").as_bytes(), 0);
-    u8::try_from(hash % PARTITIONS as u64).unwrap_or(0)
+    Sha1::digest(format!("{tenant}/{user}")).first().copied().unwrap_or_default()
 }
 
-pub fn index(tenant: &Tenant, user: &UserId) -> String {
-    of_partition(partition_of_user(tenant, user), &format!("u:{tenant}/{user}"))
+/// A user's index, and the other changes that concern the user.
+pub fn index(tenant: &Tenant, user: &UserId) -> [String; 2] {
+    ['u', 'v'].map(|kind| of_partition(partition_of_user(tenant, user), &format!("{kind}:{tenant}/{user}")))
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! Members come, go, and change their roles.
 
 use super::keys::Place;
-use super::{Tiered, create, read, script, unknown_word, view};
+use super::tell::{Tale, tell};
+use super::{Tiered, limits, read, script, unknown_word, view};
 use crate::arguments;
 use crate::postgres::Postgres;
 use crate::redis::{Redis, Reply};
@@ -27,7 +28,10 @@ pub(super) async fn change<R: Redis, P: Postgres>(
         MEMBERS_MAX as u64,
         change.add.len() as u64,
         change.remove.len() as u64,
-        change.roles.len() as u64
+        change.roles.len() as u64,
+        store.settings.index_members_max,
+        store.here(place.partition),
+        limits::INDEX_LIFE_S
     ];
     for user in change.add.iter().chain(&change.remove) {
         arguments.extend(arguments![user.as_str()]);
@@ -40,8 +44,7 @@ pub(super) async fn change<R: Redis, P: Postgres>(
     if word != "ok" {
         return Err(refusal(&word, &mut reply));
     }
-    // Should this not be reached, the drain does it; an index that names too much does no harm.
-    create::index_for(store, &actor.tenant, change.add.iter(), &place.name).await?;
+    tell(store, &place, &Tale::take(&mut reply)?).await?;
     view::after_change(store, actor, conversation).await
 }
 

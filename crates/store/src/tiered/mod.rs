@@ -25,6 +25,7 @@ mod expire;
 mod global;
 mod history;
 mod home;
+mod index;
 mod keys;
 mod layout;
 pub mod limits;
@@ -37,14 +38,18 @@ mod push;
 mod read;
 mod read_position;
 pub mod rebalance;
+mod recall;
 mod record;
 mod rows;
 mod script;
 mod settings;
 mod stamp;
+mod standing;
 mod sync;
+mod tell;
 mod topology;
 mod upkeep;
+mod version;
 mod view;
 mod warm;
 
@@ -60,7 +65,9 @@ use im_domain::global::{Changes, GlobalCursor};
 use im_domain::limits::RETRY_AFTER_MS;
 use im_domain::message::{Ack, Draft, Receipt};
 use im_domain::page::{Found, Page, PageQuery, SyncPage, SyncQuery};
+use im_domain::per_tenant::PerTenant;
 use im_domain::push::{Due, PushRules, PushSettings, PushSettingsChange};
+use im_domain::revision::{Recall, Revised};
 use im_domain::storage::{Actor, Storage};
 use im_domain::upkeep::{DeadLetter, DeadLetterAction, RunReport, StoreStatus, Task};
 use im_domain::{ConversationId, DeviceId, Error, MsgId, Result, Tenant};
@@ -102,6 +109,8 @@ pub struct Settings {
     pub marker_life_s: u64,
     /// When users become due for a push.
     pub push: PushRules,
+    /// How long a sender can take a message back, in milliseconds.
+    pub recall_ms: PerTenant,
     /// Most members of a conversation of which each is told of every message; see
     /// [`im_domain::limits::INDEX_MEMBERS_MAX`].
     pub index_members_max: u64,
@@ -122,6 +131,8 @@ pub struct Tiered<R, P> {
     settings: Settings,
     /// Chats of pairs that have an id of their own; they never change.
     aliases: RefCell<HashMap<String, ConversationId>>,
+    /// For each server the partitions that it has, as scripts are told: "1" for each of them ("": all).
+    own: Vec<String>,
 }
 
 impl<R: Redis, P: Postgres> Tiered<R, P> {
@@ -131,8 +142,9 @@ impl<R: Redis, P: Postgres> Tiered<R, P> {
         if redis.is_empty() || postgres.is_empty() {
             return Err(Error::internal("at least one Redis and one PostgreSQL are needed"));
         }
+        let own = (0..redis.len()).map(|node| topology::spelled(node, redis.len())).collect();
         let nodes = redis.into_iter().map(|redis| Node { redis, run: RefCell::new(None) }).collect();
-        Ok(Self { nodes, databases: postgres, settings, aliases: RefCell::default() })
+        Ok(Self { nodes, databases: postgres, settings, aliases: RefCell::default(), own })
     }
 
     fn now_ms(&self) -> u64 {
@@ -150,6 +162,11 @@ impl<R: Redis, P: Postgres> Tiered<R, P> {
 
     fn node_of(&self, partition: u8) -> usize {
         topology::server_of(partition, self.nodes.len())
+    }
+
+    /// The partitions of the server that has this one; see [`Self::own`].
+    fn here(&self, partition: u8) -> &str {
+        self.own.get(self.node_of(partition)).map_or("", String::as_str)
     }
 
     fn node(&self, index: usize) -> Result<&Node<R>> {
@@ -270,6 +287,10 @@ impl<R: Redis, P: Postgres> Storage for Tiered<R, P> {
 
     async fn get(&self, actor: &Actor, conversation: &ConversationId, ids: &[MsgId]) -> Result<Found> {
         pages::get(self, actor, conversation, ids).await
+    }
+
+    async fn recall(&self, actor: &Actor, recall: &Recall) -> Result<Revised> {
+        recall::recall(self, actor, recall).await
     }
 
     async fn create(&self, actor: &Actor, new: NewConversation) -> Result<Conversation> {

@@ -24,6 +24,12 @@ pub fn partitions_of(server: usize, servers: usize) -> Vec<u8> {
     (0..=u8::MAX).filter(|partition| server_of(*partition, servers) == server).collect()
 }
 
+/// The partitions of a server as scripts are told: a "1" for each that it has; "": it has all.
+pub fn spelled(server: usize, servers: usize) -> String {
+    let digit = |partition| if server_of(partition, servers) == server { '1' } else { '0' };
+    if servers == 1 { String::new() } else { (0..=u8::MAX).map(digit).collect() }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,6 +1,6 @@
 //! Upkeep: draining what waits, expiring what is old, and telling how things stand.
 
-use super::{Tiered, adopt, drain, expire, keys, layout, limits, script, topology};
+use super::{Tiered, adopt, drain, expire, keys, layout, limits, script, tell, topology};
 use crate::postgres::Postgres;
 use crate::redis::{Argument, Redis, Reply, Value};
 use crate::{arguments, params};
@@ -80,6 +80,7 @@ async fn drainable<R: Redis, P: Postgres>(store: &Tiered<R, P>, node: usize) -> 
         return Ok(Vec::new());
     };
     store.home(first).await?;
+    tell::catch_up(store, node).await?;
     let found = backlogs_of(store, node, None).await?;
     Ok(found.into_iter().filter(|backlog| backlog.entries > 0).collect())
 }

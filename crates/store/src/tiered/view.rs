@@ -1,6 +1,7 @@
 //! Conversations as a user sees them.
 
 use super::keys::Place;
+use super::version::version_after;
 use super::warm::{Warmth, warm};
 use super::{Tiered, limits, read, script, stamp};
 use crate::postgres::Postgres;
@@ -43,9 +44,19 @@ pub(super) struct Facts {
     last_sender: String,
     last_kind: u64,
     last_summary: String,
+    /// Numbers of the last message, of the last change of members or settings, and of the last revision;
+    /// 0: not known.
+    pub versions: Versions,
     pub member: Option<Member>,
     /// Id and count of the oldest message that has not expired, as far as it is known.
     oldest: Option<(MsgId, u64)>,
+}
+
+#[derive(Clone, Copy, Default)]
+pub(super) struct Versions {
+    pub said: u64,
+    pub membership: u64,
+    pub revision: u64,
 }
 
 pub(super) struct Member {
@@ -55,6 +66,8 @@ pub(super) struct Member {
     read_own: u64,
     own: u64,
     muted: bool,
+    /// Number of the last change of the read position; 0: not known.
+    pub read_version: u64,
 }
 
 impl View {
@@ -97,7 +110,7 @@ impl View {
         if state == State::Hot {
             return Ok(Self { state, epoch, facts: Some(Facts::take(reply)?) });
         }
-        for _ in 0..17 {
+        for _ in 0..20 {
             reply.bytes()?;
         }
         Ok(Self { state, epoch, facts: None })
@@ -119,6 +132,8 @@ impl Facts {
         let last_sender = reply.text()?;
         let last_kind = reply.number()?;
         let last_summary = reply.text()?;
+        let versions =
+            Versions { said: version(reply)?, membership: version(reply)?, revision: version(reply)? };
         let member = reply.text()?;
         let own = reply.number()?;
         let member = (!member.is_empty()).then(|| Member::parse(&member, own)).transpose()?;
@@ -138,6 +153,7 @@ impl Facts {
             last_sender,
             last_kind,
             last_summary,
+            versions,
             member,
             oldest,
         })
@@ -174,6 +190,20 @@ impl Facts {
         unread.min(kept)
     }
 
+    /// Whether more is unread than the hot messages can be.
+    fn may_be_more(&self, expired: MsgId) -> bool {
+        self.unread(MsgId::NONE) > self.unread(expired)
+    }
+
+    /// The newest message, and the newest thing in the conversation.
+    pub fn head(&self) -> MsgId {
+        self.last
+    }
+
+    pub fn newest(&self) -> MsgId {
+        self.last.max(self.cid)
+    }
+
     pub fn conversation(&self, id: ConversationId, epoch: &str, expired: MsgId) -> Result<Conversation> {
         Ok(Conversation {
             id,
@@ -201,7 +231,7 @@ impl Facts {
         const STATEMENT: &str = "
             SELECT msg_id, countable FROM message WHERE cid = $1::bigint AND msg_id > $2::bigint
             ORDER BY msg_id LIMIT 1";
-        if expired.is_none() || self.hot.number() <= expired.number() + 1 {
+        if expired.is_none() || self.hot.number() <= expired.number() + 1 || !self.may_be_more(expired) {
             return Ok(());
         }
         let mut rows = store.sql(partition).await?.query(STATEMENT, params![self.cid, expired]).await?;
@@ -212,18 +242,21 @@ impl Facts {
 }
 
 impl Member {
-    /// `role floor-ms floor-low read-ms read-low read-count read-own muted`.
+    /// `role floor-ms floor-low read-ms read-low read-count read-own muted read-version`.
     fn parse(text: &str, own: u64) -> Result<Self> {
         let numbers: Option<Vec<u64>> = text.split(' ').map(|number| number.parse().ok()).collect();
         match numbers.as_deref() {
-            Some(&[_, floor_ms, floor_low, read_ms, read_low, read_count, read_own, muted]) => Ok(Self {
-                floor: stamp::join(floor_ms, floor_low),
-                read: stamp::join(read_ms, read_low),
-                read_count,
-                read_own,
-                own,
-                muted: muted != 0,
-            }),
+            Some(&[_, floor_ms, floor_low, read_ms, read_low, read_count, read_own, muted, read_version]) => {
+                Ok(Self {
+                    floor: stamp::join(floor_ms, floor_low),
+                    read: stamp::join(read_ms, read_low),
+                    read_count,
+                    read_own,
+                    own,
+                    muted: muted != 0,
+                    read_version,
+                })
+            }
             _ => Err(Error::internal("a member's entry in the hot store is malformed")),
         }
     }
@@ -232,6 +265,14 @@ impl Member {
 fn case<T>(number: u64, from: impl Fn(i64) -> Option<T>) -> Result<T> {
     let found = i64::try_from(number).ok().and_then(from);
     found.ok_or_else(|| Error::internal(format!("the number {number} stands for nothing known")))
+}
+
+fn version(reply: &mut Reply) -> Result<u64> {
+    let text = reply.text()?;
+    match text.is_empty() {
+        true => Ok(0),
+        false => text.parse().map_err(|_| Error::internal("a change's number in the hot store is malformed")),
+    }
 }
 
 /// One conversation for one of its members.
@@ -327,7 +368,7 @@ pub(super) async fn cold<R: Redis, P: Postgres>(
 fn cold_view(row: &mut Row) -> Result<(ConversationId, View)> {
     let id = ConversationId::parse(row.text()?)?;
     let epoch = row.text()?;
-    let facts = Facts {
+    let mut facts = Facts {
         cid: row.msg_id()?,
         kind: row.case(ConversationKind::from_number)?,
         history: row.case(History::from_number)?,
@@ -341,9 +382,12 @@ fn cold_view(row: &mut Row) -> Result<(ConversationId, View)> {
         last_sender: row.opt_text()?.unwrap_or_default(),
         last_kind: row.opt_int()?.unwrap_or_default().unsigned_abs(),
         last_summary: row.opt_blob()?.map(|start| summary_of_bytes(&start)).unwrap_or_default(),
+        versions: Versions::default(),
         member: Some(cold_member(row)?),
         oldest: row.opt_msg_id()?.zip(row.opt_int()?.map(i64::unsigned_abs)),
     };
+    facts.versions.said = version_after(facts.newest());
+    facts.versions.membership = version_after(MsgId::floor_of(facts.update_time));
     Ok((id, View { state: State::Cold, epoch, facts: Some(facts) }))
 }
 
@@ -355,5 +399,6 @@ fn cold_member(row: &mut Row) -> Result<Member> {
         read_own: row.count()?,
         own: row.count()?,
         muted: row.flag()?,
+        read_version: 0,
     })
 }

@@ -1,6 +1,7 @@
 //! Making a conversation hot as SQL has it.
 
 use super::keys::Place;
+use super::version::version_after;
 use super::view::{State, View};
 use super::{Tiered, limits, persist, script, stamp, unknown_word};
 use crate::postgres::Postgres;
@@ -94,7 +95,7 @@ async fn load<R: Redis, P: Postgres>(store: &Tiered<R, P>, place: &Place) -> Res
             c.head_epoch, c.create_time, c.update_time, x.sender, x.kind,
             CASE WHEN x.status = 0 THEN substring(x.content FROM 1 FOR {SUMMARY_BYTES}) END,
             (SELECT string_agg(concat_ws(' ', m.user_id, m.own, m.role, m.floor >> 22, m.floor & 4194303,
-                m.read_msg_id >> 22, m.read_msg_id & 4194303, m.read_countable, m.read_own, m.muted)
+                m.read_msg_id >> 22, m.read_msg_id & 4194303, m.read_countable, m.read_own, m.muted, 0)
                 || chr(10), '') FROM member m WHERE m.cid = c.cid)
         FROM conversation c LEFT JOIN message x ON x.cid = c.cid AND x.msg_id = c.head_msg_id
         WHERE c.tenant = $1::text AND c.name = $2::text"
@@ -116,8 +117,10 @@ fn seed(row: &mut Row) -> Result<Vec<Argument>> {
     let member_lines = row.opt_text()?.unwrap_or_default();
     // Nothing is in the stream: what is hot begins after the last message.
     let hot = MsgId::new(last.number() + 1).unwrap_or(MsgId::MAX);
+    let (said, changed) = (version_after(last.max(cid)), version_after(MsgId::floor_of(update_time)));
     Ok(arguments![
         member_lines,
+        said.max(changed),
         "cid",
         stamp::text(cid),
         "kind",
@@ -153,6 +156,10 @@ fn seed(row: &mut Row) -> Result<Vec<Argument>> {
         "create_time",
         create_time,
         "update_time",
-        update_time
+        update_time,
+        "version",
+        said,
+        "membership_version",
+        changed
     ])
 }

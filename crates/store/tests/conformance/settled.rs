@@ -9,6 +9,7 @@ use im_domain::global::{Changes, GlobalCursor};
 use im_domain::message::{Ack, Draft, Receipt};
 use im_domain::page::{Found, Page, PageQuery, SyncPage, SyncQuery};
 use im_domain::push::{Due, PushSettings, PushSettingsChange};
+use im_domain::revision::{Recall, Revised};
 use im_domain::storage::{Actor, Storage};
 use im_domain::upkeep::{DeadLetter, DeadLetterAction, RunReport, StoreStatus, Task};
 use im_domain::{ConversationId, DeviceId, MsgId, Result, Tenant};
@@ -84,6 +85,10 @@ impl Storage for Settled {
 
     async fn get(&self, actor: &Actor, conversation: &ConversationId, ids: &[MsgId]) -> Result<Found> {
         self.settled(self.engine.get(actor, conversation, ids).await).await
+    }
+
+    async fn recall(&self, actor: &Actor, recall: &Recall) -> Result<Revised> {
+        self.settled(self.engine.recall(actor, recall).await).await
     }
 
     async fn create(&self, actor: &Actor, new: NewConversation) -> Result<Conversation> {

@@ -22,8 +22,12 @@ pub(super) fn statement() -> String {
             UPDATE member m SET role = r.role
             FROM unnest($13::text[], $14::bigint[]) AS r(user_id, role), target t
             WHERE m.cid = t.cid AND m.user_id = r.user_id),
+        hushed AS (
+            UPDATE member m SET muted = $16::bigint FROM target t
+            WHERE m.cid = t.cid AND m.user_id = $15::text),
         counted AS (
-            UPDATE conversation c SET member_count = $5::bigint, update_time = greatest(update_time, $6::bigint)
+            UPDATE conversation c SET member_count = $5::bigint, update_time = greatest(update_time, $6::bigint),
+                history = coalesce($17::bigint, history)
             FROM target t WHERE c.cid = t.cid),
         {ADVANCE}
         SELECT {OUTCOME}, 0::bigint"
@@ -47,6 +51,9 @@ pub(super) fn parameters_of(begin: Vec<Value>, tenant: &str, change: &Change) ->
         Value::Integers(change.added.iter().map(|joiner| signed(joiner.countable)).collect()),
         names(&mut change.roles.iter().map(|(user, _)| user)),
         Value::Integers(change.roles.iter().map(|(_, role)| signed(*role)).collect()),
+        change.muted.as_ref().map(|(user, _)| user.as_str()).into(),
+        change.muted.as_ref().map_or(0, |(_, muted)| *muted).into(),
+        change.history.and_then(signed).into(),
     ]);
     parameters
 }

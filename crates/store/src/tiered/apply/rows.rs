@@ -1,8 +1,8 @@
-//! Messages and positions.
+//! Messages, and the positions of devices and readers.
 
 use super::{ADVANCE, GATE, OUTCOME, signed};
 use crate::sql::Value;
-use crate::tiered::entry::{Body, Entry, Message, Position};
+use crate::tiered::entry::{Body, Entry, Message, Position, Read};
 use im_domain::MsgId;
 use im_domain::ext::Ext;
 
@@ -67,6 +67,13 @@ pub(super) fn statement() -> String {
             ON CONFLICT (cid, user_id, device) DO UPDATE SET
                 seq = CASE WHEN excluded.msg_id > p.msg_id THEN excluded.seq ELSE p.seq END,
                 msg_id = greatest(p.msg_id, excluded.msg_id), update_time = excluded.update_time),
+        read AS (
+            UPDATE member m SET read_msg_id = r.msg_id, read_countable = r.countable, read_own = r.own
+            FROM (SELECT DISTINCT ON (t.cid, t.user_id) t.cid, t.user_id, t.msg_id, t.countable, t.own
+                FROM unnest($28::bigint[], $29::bigint[], $30::text[], $31::bigint[], $32::bigint[], $33::bigint[])
+                    AS t(stamp, cid, user_id, msg_id, countable, own), gate
+                WHERE t.stamp > gate.clock ORDER BY t.cid, t.user_id, t.msg_id DESC) r
+            WHERE m.cid = r.cid AND m.user_id = r.user_id AND r.msg_id > m.read_msg_id),
         {ADVANCE}
         SELECT {OUTCOME}, (SELECT count(*) FROM stored)
         UNION ALL SELECT msg_id, copy_of, original_seq FROM judged WHERE copy_of > 0"
@@ -93,7 +100,29 @@ pub(super) fn parameters_of(begin: Vec<Value>, entries: &[Entry], now_ms: u64) -
     position_parameters(&mut parameters, &positions);
     let stamps = messages.iter().map(|(stamp, _)| Some(stamp.to_sql())).collect();
     parameters.extend([Value::from(positions.len() as u64), now_ms.into(), Value::Integers(stamps)]);
+    read_parameters(&mut parameters, entries);
     parameters
+}
+
+/// $28 to $33.
+fn read_parameters(parameters: &mut Vec<Value>, entries: &[Entry]) {
+    let reads: Vec<(MsgId, &Read)> = entries
+        .iter()
+        .filter_map(|entry| match &entry.body {
+            Body::Read(read) => Some((entry.stamp, read)),
+            _ => None,
+        })
+        .collect();
+    let numbers =
+        |number: &dyn Fn(&(MsgId, &Read)) -> Option<i64>| Value::Integers(reads.iter().map(number).collect());
+    parameters.extend([
+        numbers(&|(stamp, _)| Some(stamp.to_sql())),
+        numbers(&|(_, read)| Some(read.cid.to_sql())),
+        Value::Texts(reads.iter().map(|(_, read)| Some(read.user.clone())).collect()),
+        numbers(&|(_, read)| Some(read.msg_id.to_sql())),
+        numbers(&|(_, read)| signed(read.countable)),
+        numbers(&|(_, read)| signed(read.own)),
+    ]);
 }
 
 /// $4 to $18.

@@ -14,6 +14,7 @@ fn given() -> Given {
         push_messages: "5".into(),
         push_wait_ms: "300000".into(),
         push_offline_ms: "60000".into(),
+        recall_ms: "120000".into(),
     }
 }
 

@@ -1,0 +1,38 @@
+//! Settings that an operator can make for each tenant.
+
+use crate::error::{Error, Result};
+use crate::name::Tenant;
+use std::collections::BTreeMap;
+
+/// A number, and other ones for some tenants.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PerTenant {
+    general: u64,
+    own: BTreeMap<Tenant, u64>,
+}
+
+impl PerTenant {
+    /// The same for all.
+    pub fn all(general: u64) -> Self {
+        Self { general, own: BTreeMap::new() }
+    }
+
+    /// Reads a number from 1 on, then any number of `tenant=number`, separated by commas. Errors call it
+    /// `name`.
+    pub fn parse(name: &'static str, text: &str) -> Result<Self> {
+        let refused =
+            || Error::invalid(name, "must be a number from 1 on, then tenant=number, with commas between");
+        let number = |text: &str| text.trim().parse().ok().filter(|number| *number > 0).ok_or_else(refused);
+        let mut parts = text.split(',');
+        let general = number(parts.next().unwrap_or_default())?;
+        let own = |part: &str| {
+            let (tenant, value) = part.split_once('=').ok_or_else(refused)?;
+            Ok((Tenant::parse(tenant.trim()).map_err(|_| refused())?, number(value)?))
+        };
+        Ok(Self { general, own: parts.map(own).collect::<Result<_>>()? })
+    }
+
+    pub fn of(&self, tenant: &Tenant) -> u64 {
+        self.own.get(tenant).copied().unwrap_or(self.general)
+    }
+}

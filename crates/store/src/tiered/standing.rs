@@ -1,0 +1,87 @@
+//! How conversations stand for one of their members: many at once, from the servers that have them and from
+//! SQL.
+
+use super::keys::Place;
+use super::view::{Facts, State, Versions, View, cold, complete};
+use super::{Tiered, persist};
+use crate::postgres::Postgres;
+use crate::redis::Redis;
+use im_domain::conversation::Conversation;
+use im_domain::storage::Actor;
+use im_domain::{ConversationId, MsgId, Result};
+use std::collections::{BTreeMap, HashMap};
+
+pub(super) struct Standing {
+    pub conversation: Conversation,
+    /// The newest message; none: there is none.
+    pub head: MsgId,
+    /// The newest thing in the conversation: that message, or its making.
+    pub newest: MsgId,
+    pub versions: Versions,
+    /// It is not hot: its versions are as late as they can be.
+    pub is_cold: bool,
+    /// Number of the last change of the member's read position; 0: not known.
+    pub read_version: u64,
+}
+
+/// The conversations, by name; those that the user is no member of are left out.
+pub(super) async fn standing<R: Redis, P: Postgres>(
+    store: &Tiered<R, P>,
+    actor: &Actor,
+    places: &[Place],
+) -> Result<HashMap<String, Standing>> {
+    let expired = store.expired_up_to();
+    let mut found = HashMap::with_capacity(places.len());
+    let mut is_cold: BTreeMap<usize, Vec<String>> = BTreeMap::new();
+    for (node, places) in by_node(store, places) {
+        let views = View::all(store, node, &places, Some(&actor.user)).await?;
+        for (place, mut view) in places.into_iter().zip(views) {
+            complete(store, &place, &mut view).await?;
+            if view.state == State::Untrusted {
+                persist::reach_now(store, place.partition).await?;
+            }
+            match view.facts() {
+                Some(facts) => {
+                    let id = ConversationId::parse(place.conversation())?;
+                    found.extend(
+                        Standing::of(&view, facts, id, expired)?.map(|one| (place.name.clone(), one)),
+                    );
+                }
+                None => {
+                    let database = store.home(place.partition).await?;
+                    is_cold.entry(database).or_default().push(place.conversation().to_owned());
+                }
+            }
+        }
+    }
+    for (database, names) in is_cold {
+        for (id, view) in cold(store, database, actor, names).await? {
+            let Some(facts) = view.facts() else { continue };
+            let name = format!("{}/{id}", actor.tenant);
+            found.extend(Standing::of(&view, facts, id, expired)?.map(|one| (name, one)));
+        }
+    }
+    Ok(found)
+}
+
+impl Standing {
+    fn of(view: &View, facts: &Facts, id: ConversationId, expired: MsgId) -> Result<Option<Self>> {
+        let Some(member) = &facts.member else { return Ok(None) };
+        Ok(Some(Self {
+            conversation: facts.conversation(id, &view.epoch, expired)?,
+            head: facts.head(),
+            newest: facts.newest(),
+            versions: facts.versions,
+            is_cold: view.state != State::Hot,
+            read_version: member.read_version,
+        }))
+    }
+}
+
+fn by_node<R: Redis, P: Postgres>(store: &Tiered<R, P>, places: &[Place]) -> BTreeMap<usize, Vec<Place>> {
+    let mut groups: BTreeMap<usize, Vec<Place>> = BTreeMap::new();
+    for place in places {
+        groups.entry(store.node_of(place.partition)).or_default().push(place.clone());
+    }
+    groups
+}

@@ -1,0 +1,252 @@
+//! Telling users what has happened in their conversations, where their index is on another server than the
+//! conversation.
+//!
+//! A script that changes something notes it in the indexes of its own server, and names those of others.
+//! They are told before the call is answered. Whoever should have told them may die before that: the drain
+//! tells them once more, of everything that is in the log. A server that is away is told when it is back.
+
+use super::entry::{self, Body, Entry};
+use super::keys::{self, Place, partition_of_user};
+use super::{Tiered, limits, script};
+use crate::arguments;
+use crate::postgres::Postgres;
+use crate::redis::{Argument, Redis, Reply};
+use im_domain::{Error, Result, Tenant, UserId};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What happened, for whom; see `note()` in prelude.lua.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Op {
+    Said,
+    Joined,
+    JoinedWide,
+    Left,
+    BecameWide,
+    Other,
+}
+
+impl Op {
+    fn letter(self) -> &'static str {
+        match self {
+            Self::Said => "s",
+            Self::Joined => "j",
+            Self::JoinedWide => "J",
+            Self::Left => "l",
+            Self::BecameWide => "w",
+            Self::Other => "o",
+        }
+    }
+}
+
+/// What users of other servers are to be told of a conversation.
+#[derive(Default)]
+pub(super) struct Tale {
+    /// Number of the change on the conversation's server.
+    version: u64,
+    /// Op and user.
+    ops: Vec<(String, String)>,
+}
+
+impl Tale {
+    /// Takes what `tell()` of the scripts has added to a reply.
+    pub fn take(reply: &mut Reply) -> Result<Self> {
+        let version = reply.number()?;
+        let count = reply.number()?;
+        let ops = (0..count).map(|_| Ok((reply.text()?, reply.text()?))).collect::<Result<_>>()?;
+        Ok(Self { version, ops })
+    }
+
+    fn add(&mut self, op: Op, user: &str) {
+        self.ops.push((op.letter().to_owned(), user.to_owned()));
+    }
+}
+
+/// Tells users of other servers. One that is away is noted, and told later.
+pub(super) async fn tell<R: Redis, P: Postgres>(
+    store: &Tiered<R, P>,
+    place: &Place,
+    tale: &Tale,
+) -> Result<()> {
+    if tale.ops.is_empty() {
+        return Ok(());
+    }
+    match tell_all(store, place, tale).await {
+        Err(Error::HotUnavailable { .. }) => {
+            let node = store.node(store.node_of(place.partition))?;
+            node.redis.command("SADD", arguments![keys::UNTOLD, place.name.as_str()]).await?;
+            Ok(())
+        }
+        told => told,
+    }
+}
+
+async fn tell_all<R: Redis, P: Postgres>(store: &Tiered<R, P>, place: &Place, tale: &Tale) -> Result<()> {
+    let tenant = Tenant::parse(place.tenant())?;
+    let mut parts: BTreeMap<usize, Vec<Argument>> = BTreeMap::new();
+    for (op, user) in &tale.ops {
+        let node = store.node_of(partition_of_user(&tenant, &UserId::parse(user.as_str())?));
+        let begin = || arguments![limits::INDEX_LIFE_S, place.name.as_str(), tale.version];
+        parts.entry(node).or_insert_with(begin).extend(arguments![op.as_str(), user.as_str()]);
+    }
+    let keys = [place.told()];
+    let calls = parts.iter().map(|(node, arguments)| {
+        let keys = &keys;
+        async move { Ok::<_, Error>(script::TELL.run(&store.node(*node)?.redis, keys, arguments).await?) }
+    });
+    for told in futures::future::join_all(calls).await {
+        told?;
+    }
+    Ok(())
+}
+
+/// Who is to be told of what happens in a hot conversation, as it is now.
+struct Audience {
+    is_wide: bool,
+    said: u64,
+    changed: u64,
+    /// All members.
+    members: BTreeSet<String>,
+}
+
+impl Audience {
+    async fn of<R: Redis, P: Postgres>(store: &Tiered<R, P>, place: &Place) -> Result<Self> {
+        let keys = [place.head(), place.members()];
+        let redis = &store.node(store.node_of(place.partition))?.redis;
+        let arguments = arguments![store.settings.index_members_max];
+        let mut reply = script::AUDIENCE.run(redis, &keys, &arguments).await?;
+        reply.text()?;
+        let is_wide = reply.number()? == 1;
+        let (said, changed) = (reply.number()?, reply.number()?);
+        let mut members = BTreeSet::new();
+        while reply.left() > 0 {
+            members.insert(reply.text()?);
+        }
+        Ok(Self { is_wide, said, changed, members })
+    }
+}
+
+/// Tells users of other servers once more, as things stand now, of what the log says: who wrote it may have
+/// died before.
+pub(super) async fn repeat<R: Redis, P: Postgres>(store: &Tiered<R, P>, entries: &[Entry]) -> Result<()> {
+    if store.nodes.len() == 1 {
+        return Ok(());
+    }
+    let mut said = BTreeSet::new();
+    for entry in entries {
+        match &entry.body {
+            Body::Message(_) => {
+                said.insert(&entry.place);
+            }
+            Body::Read(read) => {
+                let mut tale = Tale { version: read.version, ops: Vec::new() };
+                tale.add(Op::Other, &read.user);
+                tell(store, &entry.place, &elsewhere(store, &entry.place, tale)?).await?;
+            }
+            Body::Conversation(made) => {
+                let joined = made.members.iter().map(|(user, _)| user).collect();
+                let change = Change { version: made.version, joined, ..Change::default() };
+                repeat_change(store, &entry.place, &change).await?;
+            }
+            Body::Members(members) => {
+                let change = Change::of(members, store.settings.index_members_max);
+                repeat_change(store, &entry.place, &change).await?;
+            }
+            _ => {}
+        }
+    }
+    for place in said {
+        let audience = Audience::of(store, place).await?;
+        if !audience.is_wide {
+            let mut tale = Tale { version: audience.said, ops: Vec::new() };
+            audience.members.iter().for_each(|user| tale.add(Op::Said, user));
+            tell(store, place, &elsewhere(store, place, tale)?).await?;
+        }
+    }
+    Ok(())
+}
+
+/// A change of members or settings, as the log has it.
+#[derive(Default)]
+struct Change<'a> {
+    version: u64,
+    joined: Vec<&'a UserId>,
+    left: &'a [UserId],
+    muted_by: Option<&'a UserId>,
+    /// The members became too many to be told each, or few enough.
+    is_crossing: bool,
+}
+
+impl<'a> Change<'a> {
+    fn of(change: &'a entry::Change, told_max: u64) -> Self {
+        let (came, went) = (change.added.len() as u64, change.removed.len() as u64);
+        let before = (change.members + went).saturating_sub(came);
+        Self {
+            version: change.version,
+            joined: change.added.iter().map(|joiner| &joiner.user).collect(),
+            left: &change.removed,
+            muted_by: change.muted.as_ref().map(|(user, _)| user),
+            is_crossing: (before > told_max) != (change.members > told_max),
+        }
+    }
+}
+
+async fn repeat_change<R: Redis, P: Postgres>(
+    store: &Tiered<R, P>,
+    place: &Place,
+    change: &Change<'_>,
+) -> Result<()> {
+    let audience = Audience::of(store, place).await?;
+    let mut tale = Tale { version: change.version, ops: Vec::new() };
+    let join = if audience.is_wide { Op::JoinedWide } else { Op::Joined };
+    for user in change.joined.iter().filter(|user| audience.members.contains(user.as_str())) {
+        tale.add(join, user.as_str());
+    }
+    for user in change.left.iter().filter(|user| !audience.members.contains(user.as_str())) {
+        tale.add(Op::Left, user.as_str());
+    }
+    change.muted_by.iter().for_each(|user| tale.add(Op::Other, user.as_str()));
+    if change.is_crossing && audience.is_wide {
+        audience.members.iter().for_each(|user| tale.add(Op::BecameWide, user));
+    } else if !audience.is_wide && change.muted_by.is_none() {
+        audience.members.iter().for_each(|user| tale.add(Op::Other, user));
+    }
+    tell(store, place, &elsewhere(store, place, tale)?).await
+}
+
+/// Without the users whose index is on the conversation's own server: its scripts have told them.
+fn elsewhere<R: Redis, P: Postgres>(store: &Tiered<R, P>, place: &Place, mut tale: Tale) -> Result<Tale> {
+    let tenant = Tenant::parse(place.tenant())?;
+    let own = store.node_of(place.partition);
+    let is_elsewhere = |user: &str| {
+        UserId::parse(user).is_ok_and(|user| store.node_of(partition_of_user(&tenant, &user)) != own)
+    };
+    tale.ops.retain(|(_, user)| is_elsewhere(user));
+    Ok(tale)
+}
+
+/// Tells of conversations of which a server could not be told when something happened.
+pub(super) async fn catch_up<R: Redis, P: Postgres>(store: &Tiered<R, P>, node: usize) -> Result<()> {
+    if store.nodes.len() == 1 {
+        return Ok(());
+    }
+    let redis = &store.node(node)?.redis;
+    let names = redis.command("SRANDMEMBER", arguments![keys::UNTOLD, limits::UNTOLD_PER_RUN_MAX]).await?;
+    let mut names = Reply::new(names);
+    while names.left() > 0 {
+        let name = names.text()?;
+        // First, so that what happens meanwhile is noted anew.
+        redis.command("SREM", arguments![keys::UNTOLD, name.as_str()]).await?;
+        let Some(place) = Place::named(&name) else { continue };
+        let audience = Audience::of(store, &place).await?;
+        let mut tale = Tale { version: audience.said.max(audience.changed), ops: Vec::new() };
+        for user in &audience.members {
+            if audience.is_wide {
+                tale.add(Op::BecameWide, user);
+            } else {
+                tale.add(Op::Joined, user);
+            }
+        }
+        tell(store, &place, &elsewhere(store, &place, tale)?).await?;
+    }
+    Ok(())
+}

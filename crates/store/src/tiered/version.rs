@@ -1,0 +1,32 @@
+//! Numbers of changes; see prelude.lua. They order what has changed for a user, about by time.
+
+use super::limits::VERSION_SLACK_MS;
+use super::stamp;
+use im_domain::MsgId;
+
+/// Numbers of one millisecond.
+pub const VERSION_STEP: u64 = 4_096;
+
+/// A number of the time of an id, by which ids of different partitions can be ordered.
+pub fn version_of(id: MsgId) -> u64 {
+    stamp::ms(id) * VERSION_STEP + id.number() % VERSION_STEP
+}
+
+/// A number above that of a change of which SQL knows only when it was made. It may be one that its
+/// server has not given yet: see raise.lua.
+pub fn version_after(id: MsgId) -> u64 {
+    version_of(id) + VERSION_SLACK_MS * VERSION_STEP
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use im_domain::msg_id::ID_EPOCH_MS;
+
+    #[test]
+    fn numbers_fit_a_double() {
+        // Sorted sets of Redis, and Lua, have doubles: whole numbers up to 2^53.
+        let last = MsgId::compose(ID_EPOCH_MS + (1 << 41) - 1, 255, 16_383);
+        assert!(version_of(last) < 1 << 53);
+    }
+}
