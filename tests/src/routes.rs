@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 pub const SEND: &str = "/api/msg/send";
+pub const RECALL: &str = "/api/msg/recall";
 pub const PULL: &str = "/api/msg/pull";
 pub const GET: &str = "/api/msg/get";
 pub const SYNC: &str = "/api/msg/sync";
@@ -26,8 +27,9 @@ pub const READY: &str = "/api/ready";
 pub const OPENAPI: &str = "/api/openapi.json";
 
 /// Answer to POST, with a token.
-pub const POSTS: [&str; 18] = [
+pub const POSTS: [&str; 19] = [
     SEND,
+    RECALL,
     PULL,
     GET,
     SYNC,
@@ -51,14 +53,13 @@ pub const OF_OPERATORS: [&str; 3] = [RUN, DEAD_LETTERS, PUSH_DUE];
 /// Answer to GET, without a token.
 pub const OPEN: [&str; 3] = [HEALTH, READY, OPENAPI];
 /// Answer to POST and are about one conversation, of which the caller must be a member.
-pub const OF_A_CONVERSATION: [&str; 8] = [SEND, PULL, GET, SYNC, MEMBERS, CONVERSATION, READ, UPDATE];
+pub const OF_A_CONVERSATION: [&str; 9] = [SEND, RECALL, PULL, GET, SYNC, MEMBERS, CONVERSATION, READ, UPDATE];
 /// Answer to POST and need nothing to be named: no body is an empty object to them.
 pub const NEED_NOTHING: [&str; 9] =
     [LIST, GLOBAL, DIGEST, OFFLINE, DEVICES, PUSH_SETTINGS, PUSH_DUE, RUN, DEAD_LETTERS];
 
 /// Routes of later versions: unknown until they work.
-pub const LATER: [&str; 11] = [
-    "/api/msg/recall",
+pub const LATER: [&str; 10] = [
     "/api/msg/edit",
     "/api/msg/delete",
     "/api/msg/around",
@@ -83,7 +84,7 @@ pub fn good_body(route: &str, conversation: &str) -> Value {
         MEMBERS => json!({"conversationId": conversation, "add": ["somebody"]}),
         PULL | SYNC | CONVERSATION => json!({"conversationId": conversation}),
         UPDATE => json!({"conversationId": conversation, "muted": true}),
-        READ => json!({"conversationId": conversation, "msgId": "1"}),
+        READ | RECALL => json!({"conversationId": conversation, "msgId": "1"}),
         _ if NEED_NOTHING.contains(&route) => json!({}),
         _ => panic!("{route} takes no body"),
     }
