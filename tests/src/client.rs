@@ -88,6 +88,11 @@ impl Client {
 
     /// As [`Self::ok`], and asks again while the server says that it is too busy.
     pub async fn patient(&self, route: &str, body: Value) -> Value {
+        self.patient_post(route, body).await.ok()
+    }
+
+    /// As [`Self::post`], and asks again while the server says that it is too busy.
+    pub async fn patient_post(&self, route: &str, body: Value) -> Answer {
         for _ in 0..RETRIES_MAX {
             let answer = self.post(route, body.clone()).await;
             match answer.body["code"].as_str() {
@@ -95,7 +100,7 @@ impl Client {
                     let wait = answer.body["retryAfterMs"].as_u64().expect("says when to retry");
                     tokio::time::sleep(Duration::from_millis(wait.min(2_000))).await;
                 }
-                _ => return answer.ok(),
+                _ => return answer,
             }
         }
         panic!("{route}: still too busy after {RETRIES_MAX} attempts");

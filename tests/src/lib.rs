@@ -8,13 +8,16 @@
 pub mod client;
 pub mod command;
 pub mod document;
+pub mod follow;
 pub mod keys;
 pub mod manifest;
+pub mod model;
 pub mod ports;
 pub mod postgres_server;
 pub mod process;
 pub mod profile;
 pub mod proxy;
+pub mod push;
 pub mod raw;
 pub mod redis_server;
 pub mod routes;

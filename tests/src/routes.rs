@@ -3,13 +3,22 @@
 use serde_json::{Value, json};
 
 pub const SEND: &str = "/api/msg/send";
+pub const RECALL: &str = "/api/msg/recall";
 pub const PULL: &str = "/api/msg/pull";
 pub const GET: &str = "/api/msg/get";
 pub const SYNC: &str = "/api/msg/sync";
 pub const CREATE: &str = "/api/conversation/create";
 pub const MEMBERS: &str = "/api/conversation/members";
+pub const UPDATE: &str = "/api/conversation/update";
 pub const CONVERSATION: &str = "/api/conversation/get";
 pub const LIST: &str = "/api/conversation/list";
+pub const GLOBAL: &str = "/api/sync/global";
+pub const DIGEST: &str = "/api/sync/digest";
+pub const READ: &str = "/api/sync/read";
+pub const OFFLINE: &str = "/api/sync/offline";
+pub const DEVICES: &str = "/api/sync/devices";
+pub const PUSH_SETTINGS: &str = "/api/push/settings";
+pub const PUSH_DUE: &str = "/api/push/due";
 pub const RUN: &str = "/api/archive/run";
 pub const STATUS: &str = "/api/archive/status";
 pub const DEAD_LETTERS: &str = "/api/archive/dead-letters";
@@ -18,29 +27,43 @@ pub const READY: &str = "/api/ready";
 pub const OPENAPI: &str = "/api/openapi.json";
 
 /// Answer to POST, with a token.
-pub const POSTS: [&str; 10] = [SEND, PULL, GET, SYNC, CREATE, MEMBERS, CONVERSATION, LIST, RUN, DEAD_LETTERS];
+pub const POSTS: [&str; 19] = [
+    SEND,
+    RECALL,
+    PULL,
+    GET,
+    SYNC,
+    CREATE,
+    MEMBERS,
+    UPDATE,
+    CONVERSATION,
+    LIST,
+    GLOBAL,
+    DIGEST,
+    READ,
+    OFFLINE,
+    DEVICES,
+    PUSH_SETTINGS,
+    PUSH_DUE,
+    RUN,
+    DEAD_LETTERS,
+];
 /// Of those, the ones that only operators may call.
-pub const OF_OPERATORS: [&str; 2] = [RUN, DEAD_LETTERS];
+pub const OF_OPERATORS: [&str; 3] = [RUN, DEAD_LETTERS, PUSH_DUE];
 /// Answer to GET, without a token.
 pub const OPEN: [&str; 3] = [HEALTH, READY, OPENAPI];
 /// Answer to POST and are about one conversation, of which the caller must be a member.
-pub const OF_A_CONVERSATION: [&str; 6] = [SEND, PULL, GET, SYNC, MEMBERS, CONVERSATION];
+pub const OF_A_CONVERSATION: [&str; 9] = [SEND, RECALL, PULL, GET, SYNC, MEMBERS, CONVERSATION, READ, UPDATE];
+/// Answer to POST and need nothing to be named: no body is an empty object to them.
+pub const NEED_NOTHING: [&str; 9] =
+    [LIST, GLOBAL, DIGEST, OFFLINE, DEVICES, PUSH_SETTINGS, PUSH_DUE, RUN, DEAD_LETTERS];
 
 /// Routes of later versions: unknown until they work.
-pub const LATER: [&str; 19] = [
-    "/api/msg/recall",
+pub const LATER: [&str; 10] = [
     "/api/msg/edit",
     "/api/msg/delete",
     "/api/msg/around",
     "/api/msg/versions",
-    "/api/conversation/update",
-    "/api/sync/global",
-    "/api/sync/digest",
-    "/api/sync/read",
-    "/api/sync/offline",
-    "/api/sync/devices",
-    "/api/push/settings",
-    "/api/push/due",
     "/api/archive/metrics",
     "/api/archive/verify",
     "/api/archive/export",
@@ -50,7 +73,7 @@ pub const LATER: [&str; 19] = [
 ];
 
 /// A body that `route` takes from a member of `conversation` with a device (from an administrator,
-/// for the routes of the archive).
+/// for those of operators).
 pub fn good_body(route: &str, conversation: &str) -> Value {
     match route {
         SEND => json!({
@@ -60,7 +83,9 @@ pub fn good_body(route: &str, conversation: &str) -> Value {
         CREATE => json!({"type": "group", "members": ["somebody"]}),
         MEMBERS => json!({"conversationId": conversation, "add": ["somebody"]}),
         PULL | SYNC | CONVERSATION => json!({"conversationId": conversation}),
-        LIST | RUN | DEAD_LETTERS => json!({}),
+        UPDATE => json!({"conversationId": conversation, "muted": true}),
+        READ | RECALL => json!({"conversationId": conversation, "msgId": "1"}),
+        _ if NEED_NOTHING.contains(&route) => json!({}),
         _ => panic!("{route} takes no body"),
     }
 }

@@ -2,5 +2,6 @@
 //! bears the number of its case (`c06_…`); a case of which only a part applies says which.
 
 mod content;
+mod following;
 mod reading;
 mod retries;

@@ -2,11 +2,16 @@
 //! client would and comparing fields, types and order. What is refused is in `refusals`.
 
 mod conversations;
+mod devices;
+mod digest;
+mod global;
 mod members;
 mod pull;
 mod pull_filters;
+mod read;
 mod send;
 mod send_fields;
+mod settings;
 mod single;
 mod sync;
 mod upkeep;

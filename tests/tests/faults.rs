@@ -9,6 +9,7 @@ mod check;
 mod clock;
 mod drain;
 mod followers;
+mod following;
 mod kills;
 mod ledger;
 mod lines;

@@ -1,9 +1,12 @@
 //! Proves that tenants share nothing: equal names in two of them never meet, and no route shows a
 //! tenant anything of another, whatever ids it has got hold of.
 
-use im_tests::routes::{CONVERSATION, GET, LIST, PULL, STATUS, SYNC};
+use im_tests::follow::{devices, offline, read, up_to_date};
+use im_tests::routes::{
+    CONVERSATION, DIGEST, GET, GLOBAL, LIST, PULL, PUSH_SETTINGS, READ, STATUS, SYNC, UPDATE,
+};
 use im_tests::shape;
-use im_tests::talk::{contents, conversation, group, pull, say, send, text};
+use im_tests::talk::{contents, conversation, group, pull, say, say_many, send, text};
 use im_tests::tenant::Tenant;
 use im_tests::walk::list_all;
 use serde_json::json;
@@ -76,12 +79,47 @@ async fn no_route_shows_anything_of_another_tenant() {
         let answer = client.ok(PULL, requests).await;
         assert_eq!(answer["results"][0]["error"]["code"], "conversation_not_found");
         assert_eq!(client.ok(LIST, json!({})).await["conversations"], json!([]));
+        for (route, what) in [(READ, json!({"msgId": msg_id})), (UPDATE, json!({"history": "from_join"}))] {
+            let mut body = what;
+            body["conversationId"] = "room".into();
+            client.post(route, body).await.refused("conversation_not_found");
+        }
+        let muted = json!({"muted": ["room"]});
+        client.post(PUSH_SETTINGS, muted).await.refused("invalid_request").naming("muted");
+        assert_eq!(client.ok(GLOBAL, json!({})).await["changed"], json!([]));
+        assert_eq!(client.ok(DIGEST, json!({})).await["conversations"], json!([]));
+        assert_eq!(offline(&client).await, (0, 0));
     }
     let named = json!({"userId": "ann", "conversationId": "room"});
     other.service().post(PULL, named).await.refused("conversation_not_found");
     let status = other.admin().get(STATUS).await.ok();
     let tiers = ["hot", "sql", "cold"].map(|tier| shape::int(&status["tiers"], tier));
     assert_eq!(tiers, [0, 0, 0], "another tenant's messages are not counted");
+}
+
+#[tokio::test]
+async fn devices_and_positions_of_another_tenant_are_others() {
+    let tenants = [Tenant::new("iso-device-red"), Tenant::new("iso-device-blue")];
+    for (n, tenant) in tenants.iter().enumerate() {
+        let ann = tenant.user("ann");
+        group(&ann, "room", &["ben"]).await;
+        let receipts = say_many(&ann, "room", 5).await;
+        let ben = tenant.device("ben", "phone");
+        assert_eq!(devices(&ben, None).await, Vec::<String>::new());
+        ben.ok(SYNC, json!({"conversationId": "room", "lastMsgId": receipts[n]["msgId"]})).await;
+        read(&ben, "room", &receipts[n]["msgId"]).await;
+    }
+    assert_eq!(devices(&tenants[1].device("ben", "phone"), Some("phone")).await, Vec::<String>::new());
+    let ben = tenants[0].device("ben", "phone");
+    assert_eq!(devices(&ben, None).await, ["phone"]);
+    assert_eq!(offline(&ben).await, (1, 4));
+    assert_ne!(ben.ok(SYNC, json!({"conversationId": "room"})).await["position"], "0");
+    // A cursor of one is no way into the other.
+    let foreign = up_to_date(&tenants[0].user("ann")).await;
+    let part = tenants[1].user("ben").ok(GLOBAL, json!({"cursor": foreign})).await;
+    for one in shape::list(&part, "changed") {
+        assert_eq!(one["headMsgId"], conversation(&tenants[1].user("ben"), "room").await["lastMsg"]["msgId"]);
+    }
 }
 
 #[tokio::test]

@@ -5,12 +5,14 @@
 use bytes::Bytes;
 use hyper::Method;
 use im_tests::document::Document;
+use im_tests::follow::{global, up_to_date};
+use im_tests::push::until_due;
 use im_tests::routes::{
-    CONVERSATION, CREATE, GET, LATER, LIST, MEMBERS, OPEN, OPENAPI, POSTS, PULL, RUN, SEND, STATUS, SYNC,
-    good_body,
+    CONVERSATION, CREATE, DEVICES, DIGEST, GET, GLOBAL, LATER, LIST, MEMBERS, OFFLINE, OPEN, OPENAPI, POSTS,
+    PULL, PUSH_DUE, PUSH_SETTINGS, READ, RUN, SEND, STATUS, SYNC, UPDATE, good_body,
 };
 use im_tests::shape;
-use im_tests::talk::{group, say, text};
+use im_tests::talk::{group, say, say_many, text};
 use im_tests::tenant::Tenant;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -104,6 +106,15 @@ async fn it_states_the_limits() {
         (SYNC, "limit", "maximum", 100),
         (SYNC, "limit", "default", 100),
         (LIST, "limit", "maximum", 100),
+        (GLOBAL, "limit", "maximum", 100),
+        (GLOBAL, "limit", "default", 100),
+        (DIGEST, "limit", "maximum", 100),
+        (DIGEST, "limit", "default", 50),
+        (DIGEST, "latest", "maximum", 5),
+        (DIGEST, "latest", "default", 1),
+        (PUSH_SETTINGS, "muted", "maxItems", 1_000),
+        (PUSH_DUE, "limit", "default", 100),
+        (PUSH_DUE, "confirm", "maxItems", 1_000),
     ];
     let missing: Vec<_> = limits
         .into_iter()
@@ -116,13 +127,15 @@ async fn it_states_the_limits() {
 async fn it_states_the_required_fields_and_allows_no_others() {
     let tenant = Tenant::new("openapi-required");
     let document = Document::fetch(&tenant.nobody()).await;
-    let required: [(&str, &[&str]); 6] = [
+    let required: [(&str, &[&str]); 8] = [
         (SEND, &["clientMsgId", "type", "content"]),
         (CREATE, &["type", "members"]),
         (MEMBERS, &["conversationId"]),
         (GET, &["conversationId", "msgIds"]),
         (SYNC, &["conversationId"]),
         (CONVERSATION, &["conversationId"]),
+        (UPDATE, &["conversationId"]),
+        (READ, &["conversationId", "msgId"]),
     ];
     for (route, fields) in required {
         let found = document.with_property(document.request_schema(route), fields[0]);
@@ -136,6 +149,28 @@ async fn it_states_the_required_fields_and_allows_no_others() {
         };
         assert!(found.iter().all(closed), "{route} refuses unknown fields");
     }
+}
+
+/// A part of what has changed that has all there can be: a conversation that was left, and a reset.
+async fn left(tenant: &Tenant) -> Value {
+    let cid = tenant.user("cid");
+    group(&tenant.user("ann"), "other", &["cid"]).await;
+    let cursor = up_to_date(&cid).await;
+    cid.ok(MEMBERS, json!({"conversationId": "other", "remove": ["cid"]})).await;
+    let mut part = global(&cid, json!({"cursor": cursor})).await;
+    assert_eq!(part["changed"][0]["left"], true);
+    part["reset"] = json!({"reason": "epoch_changed", "oldestMsgId": "0"});
+    part
+}
+
+/// Somebody to wake, with a preview.
+async fn due(tenant: &Tenant) -> Value {
+    let ann = tenant.user("ann");
+    group(&ann, "due", &["dan"]).await;
+    say_many(&ann, "due", 5).await;
+    let given = until_due(&tenant.service(), ["dan"]).await;
+    assert!(given["dan"]["preview"].is_array());
+    json!({"due": given.values().collect::<Vec<_>>()})
 }
 
 #[tokio::test]
@@ -159,11 +194,21 @@ async fn real_answers_have_the_shapes_it_describes() {
         (MEMBERS, json!({"conversationId": "room", "add": ["cid"]})),
         (CONVERSATION, json!({"conversationId": "room"})),
         (LIST, json!({})),
+        (UPDATE, json!({"conversationId": "room", "muted": true})),
+        (GLOBAL, json!({})),
+        (DIGEST, json!({"latest": 5})),
+        (READ, json!({"conversationId": "room", "msgId": first["msgId"]})),
+        (OFFLINE, json!({})),
+        (DEVICES, json!({})),
+        (PUSH_SETTINGS, json!({"showContent": true})),
     ];
     for (route, body) in calls {
         let answer = ann.ok(route, body).await;
         document.describes(&answer, route, "post");
     }
+    ann.ok(MEMBERS, json!({"conversationId": "room", "remove": ["cid"]})).await;
+    document.describes(&left(&tenant).await, GLOBAL, "post");
+    document.describes(&due(&tenant).await, PUSH_DUE, "post");
     let admin = tenant.admin();
     document.describes(&admin.ok(RUN, json!({})).await, RUN, "post");
     for route in OPEN.into_iter().filter(|route| *route != OPENAPI).chain([STATUS]) {

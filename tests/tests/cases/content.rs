@@ -1,5 +1,7 @@
 //! Cases about what a message holds: NUL, emoji, the largest body, types that are not stored.
 
+use im_tests::follow::{global_all, offline, up_to_date};
+use im_tests::push::due;
 use im_tests::routes::SEND;
 use im_tests::seed;
 use im_tests::shape;
@@ -114,6 +116,7 @@ async fn c33_a_typing_notice_is_refused_and_counts_nowhere() {
     let (ann, ben) = (tenant.user("ann"), tenant.user("ben"));
     group(&ann, "room", &["ben"]).await;
     let before = conversation(&ben, "room").await;
+    let cursor = up_to_date(&ben).await;
     for kind in ["typing", "presence", "receipt", "composing"] {
         let mut notice = text("room", kind, "");
         notice["type"] = kind.into();
@@ -121,6 +124,9 @@ async fn c33_a_typing_notice_is_refused_and_counts_nowhere() {
     }
     assert_eq!(conversation(&ben, "room").await, before);
     assert!(contents(&ben, "room").await.is_empty());
+    assert_eq!(global_all(&ben, &cursor, 100).await.0, Vec::<Value>::new(), "nothing has changed");
+    assert_eq!(offline(&ben).await, (0, 0));
+    assert_eq!(due(&tenant.service(), json!({})).await, Vec::<Value>::new());
 }
 
 #[tokio::test]

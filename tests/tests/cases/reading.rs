@@ -1,9 +1,11 @@
 //! Cases about what a reader sees, and when: at once, once, to the end, without rounding.
 
 use im_tests::client::Client;
-use im_tests::routes::{CREATE, GET, LIST, PULL, SEND, SYNC};
+use im_tests::follow::{digest, global_all, up_to_date};
+use im_tests::push::until_due;
+use im_tests::routes::{CREATE, DIGEST, GET, GLOBAL, LIST, PULL, PUSH_DUE, READ, SEND, SYNC, UPDATE};
 use im_tests::shape;
-use im_tests::talk::{contents, conversation, group, ids, pull, say, say_many, send, text};
+use im_tests::talk::{contents, conversation, group, ids, pull, say, say_many, send, send_batch, text};
 use im_tests::tenant::Tenant;
 use im_tests::walk::{Direction, list_all, pull_all, pull_where, sync_all};
 use jiff::Timestamp;
@@ -56,6 +58,7 @@ async fn c14_a_new_conversation_is_in_the_list_at_once_on_top() {
         let page = user.ok(LIST, json!({"limit": 1})).await;
         shape::list(&page, "conversations").first().cloned()
     };
+    let mut cursor = String::new();
     for n in 0..20 {
         let message = json!({
             "toUserId": "ben", "clientMsgId": "1", "type": "text", "content": n.to_string(),
@@ -64,10 +67,19 @@ async fn c14_a_new_conversation_is_in_the_list_at_once_on_top() {
         let found = top(ben.clone()).await.expect("a conversation");
         assert_eq!(found["conversationId"], receipt["conversationId"]);
         assert_eq!(found["lastMsg"]["summary"], n.to_string());
+        let (changed, next) = global_all(&ben, &cursor, 100).await;
+        let last = changed.last().expect("it is told");
+        assert_eq!(
+            (&last["conversationId"], &last["headMsgId"]),
+            (&found["conversationId"], &receipt["msgId"])
+        );
+        cursor = next;
         let id = format!("group-{n}");
         group(&ann, &id, &["ben"]).await;
         say(&ann, &id, "hello").await;
         assert_eq!(top(ben.clone()).await.expect("a conversation")["conversationId"], id);
+        let first = digest(&ben, json!({"limit": 1})).await["conversations"][0].clone();
+        assert_eq!((&first["conversationId"], &first["latest"][0]["content"]), (&json!(id), &json!("hello")));
     }
     assert_eq!(list_all(&ben, 7).await.len(), 40);
 }
@@ -120,6 +132,10 @@ async fn c16_every_id_survives_a_parse_through_doubles() {
         (SYNC, json!({"conversationId": "room", "lastMsgId": i64::MAX.to_string()})),
         (LIST, json!({})),
         ("/api/conversation/get", json!({"conversationId": "room"})),
+        (UPDATE, json!({"conversationId": "room", "muted": false})),
+        (GLOBAL, json!({})),
+        (DIGEST, json!({"latest": 5})),
+        (READ, json!({"conversationId": "room", "msgId": id})),
     ] {
         let answer = ann.ok(route, body).await;
         ids_are_strings(&answer, route);
@@ -128,6 +144,10 @@ async fn c16_every_id_survives_a_parse_through_doubles() {
     let page = through_doubles(&pull(&ann, json!({"conversationId": "room", "limit": 1})).await);
     let request = json!({"conversationId": "room", "lastMsgId": page["cursor"]});
     assert_eq!(pull(&ann, request).await["messages"][0]["content"], "first");
+    let more: Vec<Value> = (0..5).map(|n| text("room", &format!("more-{n}"), "more")).collect();
+    send_batch(&ann, &more).await;
+    let due = until_due(&tenant.service(), ["ben"]).await;
+    ids_are_strings(&due["ben"], PUSH_DUE);
 }
 
 #[tokio::test]
@@ -156,7 +176,12 @@ async fn c38_a_gap_is_flagged_and_the_walk_fills_it() {
     group(&ann, "room", &["ben"]).await;
     let seen = say(&ann, "room", "seen").await;
     ben.ok(SYNC, json!({"conversationId": "room", "lastMsgId": seen["msgId"]})).await;
+    let cursor = up_to_date(&ben).await;
     let missed = say_many(&ann, "room", 500).await;
+    let (changed, _) = global_all(&ben, &cursor, 20).await;
+    assert_eq!(changed.len(), 1);
+    let gap = (&changed[0]["headSeq"], &changed[0]["headMsgId"]);
+    assert_eq!(gap, (&json!(501), &missed[499]["msgId"]), "what it has ends at 1");
     let page = ben.ok(SYNC, json!({"conversationId": "room", "limit": 20})).await;
     assert_eq!(shape::list(&page, "messages").len(), 20);
     assert_eq!(page["hasMore"], true);

@@ -2,7 +2,9 @@
 //! others, users in system conversations, plain members who manage members.
 
 use super::Room;
-use im_tests::routes::{CREATE, MEMBERS, OF_A_CONVERSATION, OF_OPERATORS, POSTS, SEND, STATUS, good_body};
+use im_tests::routes::{
+    CREATE, DIGEST, GLOBAL, MEMBERS, OF_A_CONVERSATION, OF_OPERATORS, POSTS, SEND, STATUS, good_body,
+};
 use im_tests::talk::text;
 use im_tests::tenant::Tenant;
 use serde_json::json;
@@ -67,6 +69,10 @@ async fn a_user_who_names_another() {
         let mut body = good_body(route, "room");
         body["userId"] = "ben".into();
         room.ann.post(route, body).await.refused("forbidden").naming("userId");
+    }
+    for route in [GLOBAL, DIGEST] {
+        let answer = room.ann.post(route, json!({"deviceId": "ben-phone"})).await;
+        answer.refused("forbidden").naming("deviceId");
     }
     room.untouched().await;
 }

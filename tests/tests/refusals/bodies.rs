@@ -3,7 +3,7 @@
 
 use super::Room;
 use im_tests::client::Client;
-use im_tests::routes::{DEAD_LETTERS, HEALTH, LIST, OF_OPERATORS, POSTS, RUN, SEND, good_body};
+use im_tests::routes::{HEALTH, NEED_NOTHING, OF_OPERATORS, POSTS, SEND, good_body};
 use serde_json::json;
 
 /// Ann, or an administrator where it takes one.
@@ -39,11 +39,20 @@ async fn bad_json() {
 #[tokio::test]
 async fn no_body() {
     let room = Room::new("body-none").await;
-    // The two routes that need nothing to be named may take nothing for an empty object.
-    for route in POSTS.into_iter().filter(|route| ![LIST, RUN, DEAD_LETTERS].contains(route)) {
+    for route in POSTS.into_iter().filter(|route| !NEED_NOTHING.contains(route)) {
         for body in ["", " "] {
             room.ann.post_bytes(route, body).await.refused("invalid_request");
         }
+    }
+    room.untouched().await;
+}
+
+#[tokio::test]
+async fn no_body_where_nothing_need_be_named() {
+    let room = Room::new("body-nothing").await;
+    for route in NEED_NOTHING {
+        caller(&room, route).post_bytes(route, "").await.ok();
+        caller(&room, route).post_bytes(route, " ").await.refused("invalid_request");
     }
     room.untouched().await;
 }

@@ -3,7 +3,8 @@
 
 use super::Room;
 use im_tests::routes::{
-    CONVERSATION, CREATE, DEAD_LETTERS, GET, LIST, MEMBERS, OF_OPERATORS, PULL, RUN, SEND, SYNC, good_body,
+    CONVERSATION, CREATE, DEAD_LETTERS, DEVICES, DIGEST, GET, GLOBAL, LIST, MEMBERS, OF_OPERATORS, PULL,
+    PUSH_DUE, PUSH_SETTINGS, READ, RUN, SEND, SYNC, UPDATE, good_body,
 };
 use im_tests::talk::text;
 use serde_json::{Value, json};
@@ -28,7 +29,7 @@ async fn refused_values(room: &Room, route: &str, field: &str, values: &[Value])
 #[tokio::test]
 async fn missing_field() {
     let room = Room::new("field-missing").await;
-    let required: [(&str, &[&str]); 7] = [
+    let required: [(&str, &[&str]); 9] = [
         (SEND, &["clientMsgId", "type", "content"]),
         (CREATE, &["type", "members"]),
         (MEMBERS, &["conversationId"]),
@@ -36,6 +37,8 @@ async fn missing_field() {
         (GET, &["conversationId", "msgIds"]),
         (SYNC, &["conversationId"]),
         (CONVERSATION, &["conversationId"]),
+        (UPDATE, &["conversationId"]),
+        (READ, &["conversationId", "msgId"]),
     ];
     for (route, fields) in required {
         for field in fields {
@@ -71,6 +74,8 @@ async fn wrong_type_in_send() {
 #[tokio::test]
 async fn wrong_type_in_conversations() {
     let room = Room::new("field-conversation").await;
+    let no_cursors =
+        vec![json!(1), json!([]), json!("no cursor of yours"), json!("-1"), json!("x".repeat(3_000))];
     let wrong = [
         (CREATE, "type", vec![json!("crowd"), json!(1), json!(null)]),
         (CREATE, "members", vec![json!("ben"), json!({}), json!([1]), json!([["ben"]]), json!(null)]),
@@ -80,7 +85,11 @@ async fn wrong_type_in_conversations() {
         (MEMBERS, "remove", vec![json!("ben"), json!({})]),
         (MEMBERS, "roles", vec![json!(["ben"]), json!({"ben": "king"}), json!({"ben": 1})]),
         (CONVERSATION, "conversationId", vec![json!(1), json!(null)]),
-        (LIST, "cursor", vec![json!(1), json!("no cursor of yours"), json!("-1")]),
+        (UPDATE, "muted", vec![json!("yes"), json!(1), json!([])]),
+        (UPDATE, "history", vec![json!("some"), json!(true)]),
+        (LIST, "cursor", no_cursors.clone()),
+        (DIGEST, "cursor", no_cursors.clone()),
+        (GLOBAL, "cursor", no_cursors),
     ];
     for (route, field, values) in wrong {
         refused_values(&room, route, field, &values).await;
@@ -112,6 +121,7 @@ async fn wrong_type_in_reading() {
         (PULL, "conversationId", vec![json!([]), json!(1)]),
         (PULL, "lastMsgId", no_ids.clone()),
         (SYNC, "lastMsgId", no_ids.clone()),
+        (READ, "msgId", no_ids.clone()),
         (GET, "msgIds", no_ids.iter().map(|bad| json!([bad])).collect()),
         (PULL, "direction", vec![json!("sideways"), json!(1), json!("UP"), json!("")]),
         (PULL, "types", vec![json!("text"), json!(["typing"]), json!([1]), json!({})]),
@@ -120,6 +130,12 @@ async fn wrong_type_in_reading() {
         (RUN, "tasks", vec![json!("drain"), json!(["dance"]), json!([1])]),
         (DEAD_LETTERS, "action", vec![json!("burn"), json!(1)]),
         (DEAD_LETTERS, "limit", vec![json!(0), json!(101), json!("1")]),
+        (DIGEST, "latest", vec![json!(0), json!(6), json!(-1), json!("1"), json!(1.5)]),
+        (DEVICES, "forget", vec![json!(1), json!(["phone"]), json!("")]),
+        (PUSH_SETTINGS, "showContent", vec![json!("no"), json!(0)]),
+        (PUSH_SETTINGS, "muted", vec![json!("room"), json!([1]), json!(["a b"]), json!({})]),
+        (PUSH_DUE, "confirm", vec![json!("lease"), json!([1]), json!([""]), json!(["x".repeat(201)])]),
+        (PUSH_DUE, "limit", vec![json!(0), json!(101), json!("1")]),
         (RUN, "maxMs", vec![json!("long"), json!(-1), json!(1.5)]),
     ];
     for (route, field, values) in wrong {

@@ -2,7 +2,7 @@
 
 use super::Room;
 use im_tests::raw;
-use im_tests::routes::{CREATE, GET, LIST, PULL, SEND, SYNC, good_body};
+use im_tests::routes::{CREATE, DIGEST, GET, GLOBAL, LIST, PULL, PUSH_SETTINGS, SEND, SYNC, good_body};
 use im_tests::shape;
 use im_tests::talk::{contents, send, send_batch, text};
 use serde_json::{Value, json};
@@ -13,7 +13,7 @@ const REQUEST_BYTES_MAX: usize = 8 * 1024 * 1024;
 
 async fn limit_refused(label: &str, limit: Value) {
     let room = Room::new(label).await;
-    for route in [PULL, SYNC, LIST] {
+    for route in [PULL, SYNC, LIST, GLOBAL, DIGEST] {
         let mut body = good_body(route, "room");
         body["limit"] = limit.clone();
         room.ann.post(route, body).await.refused("invalid_request").naming("limit");
@@ -46,13 +46,26 @@ async fn limits_that_are_no_whole_numbers() {
 #[tokio::test]
 async fn limits_1_and_100_are_good() {
     let room = Room::new("limit-good").await;
-    for route in [PULL, SYNC, LIST] {
+    for route in [PULL, SYNC, LIST, GLOBAL, DIGEST] {
         for limit in [1, 100] {
             let mut body = good_body(route, "room");
             body["limit"] = limit.into();
             room.ann.ok(route, body).await;
         }
     }
+    for latest in [1, 5] {
+        room.ann.ok(DIGEST, json!({"latest": latest})).await;
+    }
+}
+
+#[tokio::test]
+async fn conversations_muted_in_one_call() {
+    let room = Room::new("limit-muted").await;
+    let muted = |count: usize| json!({"muted": vec!["room"; count]});
+    let settings = room.ann.ok(PUSH_SETTINGS, muted(1_000)).await;
+    assert_eq!(settings["muted"], json!(["room"]), "each once");
+    let answer = room.ann.post(PUSH_SETTINGS, muted(1_001)).await;
+    answer.refused("invalid_request").naming("muted");
 }
 
 #[tokio::test]

@@ -2,7 +2,10 @@
 //! given, and that ids of pair chats cannot be taken by others.
 
 use super::Room;
-use im_tests::routes::{CONVERSATION, CREATE, GET, LIST, MEMBERS, PULL, SEND, SYNC, good_body};
+use im_tests::routes::{
+    CONVERSATION, CREATE, DEVICES, DIGEST, GET, GLOBAL, LIST, MEMBERS, OFFLINE, PULL, PUSH_SETTINGS, READ,
+    SEND, SYNC, UPDATE, good_body,
+};
 use im_tests::talk::{contents, group, say, send, text};
 use im_tests::tenant::Tenant;
 use serde_json::json;
@@ -21,7 +24,7 @@ fn bad_names() -> Vec<String> {
 #[tokio::test]
 async fn bad_conversation_ids() {
     let room = Room::new("name-conversation").await;
-    for route in [SEND, PULL, GET, SYNC, CREATE, MEMBERS, CONVERSATION] {
+    for route in [SEND, PULL, GET, SYNC, CREATE, MEMBERS, CONVERSATION, READ, UPDATE] {
         for name in bad_names() {
             let mut body = good_body(route, "room");
             body["conversationId"] = name.into();
@@ -38,7 +41,7 @@ async fn bad_user_ids() {
     for name in bad_names() {
         let body = json!({"toUserId": name, "clientMsgId": "1", "type": "text", "content": "x"});
         room.ann.post(SEND, body).await.refused("invalid_request").naming("toUserId");
-        for route in [SEND, LIST, CREATE] {
+        for route in [SEND, LIST, CREATE, GLOBAL, OFFLINE, PUSH_SETTINGS] {
             let mut body = good_body(route, "room");
             body["userId"] = name.as_str().into();
             service.post(route, body).await.refused("invalid_request").naming("userId");
@@ -84,6 +87,12 @@ async fn bad_device_ids() {
         let body = json!({"userId": "ann", "deviceId": name, "conversationId": "room"});
         let answer = room.tenant.service().post(SYNC, body).await;
         answer.refused("invalid_request").naming("deviceId");
+        for route in [GLOBAL, DIGEST] {
+            let body = json!({"userId": "ann", "deviceId": name});
+            let answer = room.tenant.service().post(route, body).await;
+            answer.refused("invalid_request").naming("deviceId");
+        }
+        room.ann.post(DEVICES, json!({"forget": name})).await.refused("invalid_request").naming("forget");
     }
 }
 
