@@ -16,6 +16,7 @@ mod conversation;
 mod devices;
 mod expire;
 mod global;
+mod index;
 mod list;
 mod members;
 mod messages;
@@ -25,7 +26,10 @@ mod positions;
 mod push;
 mod read_position;
 mod settings;
+#[cfg(all(test, feature = "native"))]
+mod testing;
 mod transaction;
+mod unread;
 mod upkeep;
 
 use crate::sql::SqlError;
