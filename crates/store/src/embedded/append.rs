@@ -1,10 +1,10 @@
 //! Append: id, `seq` and idempotency in one transaction.
 
-use super::{Embedded, clock, conversation, transaction};
+use super::clock::Counters;
+use super::{Embedded, conversation, transaction};
 use crate::params;
 use crate::sql::{Row, SqlError};
 use crate::sqlite::Sqlite;
-use im_domain::clock::Clock;
 use im_domain::conversation::ConversationKind;
 use im_domain::message::{Ack, Draft, FINGERPRINT_BYTES, Receipt, Target};
 use im_domain::partition::partition_of;
@@ -19,7 +19,7 @@ pub(super) fn append<P: Sqlite>(
     ack: Ack,
 ) -> Result<Vec<Result<Receipt>>> {
     let work = || {
-        let mut batch = Batch { store, actor, ack, heads: BTreeMap::new(), clock: None };
+        let mut batch = Batch { store, actor, ack, heads: BTreeMap::new(), counters: None };
         let receipts = batch.append_all(drafts)?;
         batch.flush()?;
         Ok(receipts)
@@ -30,14 +30,14 @@ pub(super) fn append<P: Sqlite>(
     }
 }
 
-/// One call's appends. Heads and the clock are read once and written once, however many messages of a
+/// One call's appends. Heads and the counters are read once and written once, however many messages of a
 /// conversation the call brings.
 struct Batch<'a, P> {
     store: &'a Embedded<P>,
     actor: &'a Actor,
     ack: Ack,
     heads: BTreeMap<i64, Head>,
-    clock: Option<Clock>,
+    counters: Option<Counters>,
 }
 
 /// The head of a conversation, as it will stand when the call is done.
@@ -45,6 +45,10 @@ struct Head {
     msg_id: MsgId,
     seq: u64,
     countable: u64,
+    /// When the last of this call's messages came.
+    version: u64,
+    /// Whether members are not told.
+    wide: bool,
     /// Countable messages this call adds, by sender.
     own: BTreeMap<String, u64>,
 }
@@ -56,7 +60,9 @@ struct State {
     head: Head,
     epoch: String,
     is_member: bool,
-    clock: Clock,
+    /// Countable messages the sender had sent before this call.
+    own: u64,
+    counters: Counters,
     /// Id, `seq` and fingerprint of the message stored under the same clientMsgId.
     earlier: Option<(MsgId, u64, Vec<u8>)>,
     quoted_exists: bool,
@@ -96,16 +102,23 @@ impl<P: Sqlite> Batch<'_, P> {
     }
 
     /// The conversation a draft goes to; a pair's chat is made on first use.
-    fn resolve(&self, draft: &Draft) -> Result<ConversationId> {
-        match &draft.target {
-            Target::Conversation(id) => Ok(id.clone()),
-            // A chat that is yet to be made has nothing to reply to, and a refused draft makes none.
-            Target::Peer(peer) if draft.reply_to.is_some() => {
-                let found = conversation::find_pair(self.store, &self.actor.tenant, &draft.sender, peer)?;
-                found.ok_or_else(quoted_is_missing)
-            }
-            Target::Peer(peer) => conversation::pair(self.store, &self.actor.tenant, &draft.sender, peer),
+    fn resolve(&mut self, draft: &Draft) -> Result<ConversationId> {
+        let peer = match &draft.target {
+            Target::Conversation(id) => return Ok(id.clone()),
+            Target::Peer(peer) => peer,
+        };
+        if let Some(found) = conversation::find_pair(self.store, &self.actor.tenant, &draft.sender, peer)? {
+            return Ok(found);
         }
+        // A chat that is yet to be made has nothing to reply to, and a refused draft makes none.
+        if draft.reply_to.is_some() {
+            return Err(quoted_is_missing());
+        }
+        let mut counters = self.counters.map_or_else(|| Counters::load(self.store), Ok)?;
+        let made =
+            conversation::make_pair(self.store, &self.actor.tenant, &draft.sender, peer, &mut counters)?;
+        self.counters = Some(counters);
+        Ok(made)
     }
 
     fn may_write(&self, state: &State) -> Result<()> {
@@ -131,16 +144,18 @@ impl<P: Sqlite> Batch<'_, P> {
     }
 
     fn state(&self, draft: &Draft, conversation: &ConversationId) -> Result<State> {
-        const STATEMENT: &str = "
-            SELECT c.cid, c.kind, c.head_msg_id, c.head_seq, c.head_countable, s.epoch,
-                m.user IS NOT NULL, s.clock_ms, s.clock_counter,
+        let statement = format!(
+            "SELECT c.cid, c.kind, c.head_msg_id, c.head_seq, c.head_countable, c.wide, s.epoch,
+                m.user IS NOT NULL, coalesce(m.own, 0), {},
                 e.msg_id, e.seq, e.fingerprint, q.msg_id IS NOT NULL
             FROM conversation c JOIN store s ON s.id = 1
             LEFT JOIN member m ON m.cid = c.cid AND m.user = ?3
             LEFT JOIN message e ON e.cid = c.cid AND e.sender = ?3 AND e.client_msg_id = ?4
             LEFT JOIN message q ON q.cid = c.cid AND q.msg_id = ?5
                 AND q.msg_id > max(?6, iif(c.history = 1, coalesce(m.floor, 0), 0))
-            WHERE c.tenant = ?1 AND c.name = ?2";
+            WHERE c.tenant = ?1 AND c.name = ?2",
+            Counters::COLUMNS
+        );
         let parameters = params![
             self.actor.tenant.as_str(),
             conversation.as_str(),
@@ -149,7 +164,7 @@ impl<P: Sqlite> Batch<'_, P> {
             draft.reply_to,
             self.store.expired_up_to(),
         ];
-        let mut rows = self.store.db.execute(STATEMENT, parameters)?;
+        let mut rows = self.store.db.execute(&statement, parameters)?;
         let row = rows.first_mut().ok_or(Error::ConversationNotFound)?;
         Ok(State::read(row)?)
     }
@@ -161,10 +176,12 @@ impl<P: Sqlite> Batch<'_, P> {
         partition: u8,
         fingerprint: &[u8; FINGERPRINT_BYTES],
     ) -> Result<(MsgId, u64)> {
-        let clock = self.clock.get_or_insert(state.clock);
+        let now_ms = self.store.now_ms();
+        let counters = self.counters.get_or_insert(state.counters);
         let head = self.heads.entry(state.cid).or_insert(state.head);
-        let msg_id = clock.tick(self.store.now_ms(), partition);
-        head.advance(msg_id, &draft);
+        let msg_id = counters.next_id(now_ms, partition);
+        head.version = counters.next_version(now_ms);
+        let said = head.advance(msg_id, &draft);
         let parameters = params![
             state.cid,
             msg_id,
@@ -177,33 +194,46 @@ impl<P: Sqlite> Batch<'_, P> {
             crate::sql::Value::Blob(draft.content.into_bytes()),
             draft.reply_to,
             draft.ext.map(im_domain::ext::Ext::into_string),
+            said.map(|said| state.own + said),
         ];
         const STATEMENT: &str = "
             INSERT INTO message (cid, msg_id, seq, countable, sender, client_msg_id, fingerprint, kind,
-                content, reply_to, ext)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
+                content, reply_to, ext, own)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)";
         self.store.db.execute(STATEMENT, parameters)?;
         Ok((msg_id, head.seq))
     }
 
-    /// Writes heads, senders' own counts and the clock.
+    /// Writes heads, tells members, and writes the counters.
     fn flush(&self) -> Result<(), SqlError> {
-        const HEAD: &str = "
-            UPDATE conversation SET head_msg_id = ?2, head_seq = ?3, head_countable = ?4, place = ?5,
+        const STATEMENT: &str = "
+            UPDATE conversation SET head_msg_id = ?2, head_seq = ?3, head_countable = ?4, version = ?5,
                 update_time = ?6
             WHERE cid = ?1";
-        const OWN: &str = "UPDATE member SET own = own + ?3 WHERE cid = ?1 AND user = ?2";
         for (cid, head) in &self.heads {
             let time = head.msg_id.time_ms();
-            self.store.db.execute(
-                HEAD,
-                params![*cid, head.msg_id, head.seq, head.countable, head.msg_id.place(), time],
-            )?;
-            for (sender, count) in &head.own {
-                self.store.db.execute(OWN, params![*cid, sender.as_str(), *count])?;
-            }
+            let parameters = params![*cid, head.msg_id, head.seq, head.countable, head.version, time];
+            self.store.db.execute(STATEMENT, parameters)?;
+            self.tell(*cid, head)?;
         }
-        self.clock.map_or(Ok(()), |clock| clock::save(self.store, clock))
+        self.counters.map_or(Ok(()), |counters| counters.save(self.store))
+    }
+
+    /// Tells the members of a narrow conversation, and counts what senders have said: one statement for
+    /// the first of them, and all members, and one for each other one.
+    fn tell(&self, cid: i64, head: &Head) -> Result<(), SqlError> {
+        const ALL: &str = "
+            UPDATE member SET recency = ?2, own = own + iif(user = ?3, ?4, 0) WHERE cid = ?1";
+        const OWN: &str = "UPDATE member SET own = own + ?3 WHERE cid = ?1 AND user = ?2";
+        let mut senders = head.own.iter().map(|(sender, count)| (sender.as_str(), *count));
+        if !head.wide {
+            let (sender, count) = senders.next().unwrap_or_default();
+            self.store.db.execute(ALL, params![cid, head.version, sender, count])?;
+        }
+        for (sender, count) in senders {
+            self.store.db.execute(OWN, params![cid, sender, count])?;
+        }
+        Ok(())
     }
 }
 
@@ -216,11 +246,14 @@ impl State {
                 msg_id: row.msg_id()?,
                 seq: row.count()?,
                 countable: row.count()?,
+                version: 0,
+                wide: row.flag()?,
                 own: BTreeMap::new(),
             },
             epoch: row.text()?,
             is_member: row.flag()?,
-            clock: clock::read(row)?,
+            own: row.count()?,
+            counters: Counters::read(row)?,
             earlier: earlier(row)?,
             quoted_exists: row.flag()?,
         })
@@ -228,13 +261,17 @@ impl State {
 }
 
 impl Head {
-    fn advance(&mut self, msg_id: MsgId, draft: &Draft) {
+    /// Takes a message in. If it counts: how many that do its sender had sent in this call before.
+    fn advance(&mut self, msg_id: MsgId, draft: &Draft) -> Option<u64> {
         self.msg_id = msg_id;
         self.seq += 1;
-        if !draft.silent {
-            self.countable += 1;
-            *self.own.entry(draft.sender.as_str().to_owned()).or_default() += 1;
+        if draft.silent {
+            return None;
         }
+        self.countable += 1;
+        let own = self.own.entry(draft.sender.as_str().to_owned()).or_default();
+        *own += 1;
+        Some(*own - 1)
     }
 }
 

@@ -1,11 +1,14 @@
 //! Conversations are made here, and pairs find theirs.
 
-use super::{Embedded, clock, list, transaction};
+use super::clock::Counters;
+use super::index::{WIDE, is_wide};
+use super::{Embedded, list, transaction};
 use crate::params;
 use crate::sql::{Row, SqlError};
 use crate::sqlite::Sqlite;
 use im_domain::conversation::{Conversation, ConversationKind, NewConversation, Role};
 use im_domain::pair::in_order;
+use im_domain::partition::partition_of;
 use im_domain::plan::Plan;
 use im_domain::storage::Actor;
 use im_domain::{ConversationId, Result, Tenant, UserId};
@@ -29,7 +32,11 @@ fn carry_out<P: Sqlite>(store: &Embedded<P>, actor: &Actor, plan: &Plan) -> Resu
     }
     match existing(store, actor, &plan.id)? {
         Some((kind, is_member)) => plan.check_existing(actor, kind, is_member)?,
-        None => insert(store, &actor.tenant, plan)?,
+        None => {
+            let mut counters = Counters::load(store)?;
+            insert(store, &actor.tenant, plan, &mut counters)?;
+            counters.save(store)?;
+        }
     }
     Ok(plan.id.clone())
 }
@@ -50,23 +57,33 @@ fn existing<P: Sqlite>(
     Ok(Some((row.case(ConversationKind::from_number)?, row.flag()?)))
 }
 
-fn insert<P: Sqlite>(store: &Embedded<P>, tenant: &Tenant, plan: &Plan) -> Result<()> {
+/// Stores a conversation and its members; the caller saves the counters.
+fn insert<P: Sqlite>(
+    store: &Embedded<P>,
+    tenant: &Tenant,
+    plan: &Plan,
+    counters: &mut Counters,
+) -> Result<()> {
     const CONVERSATION: &str = "
-        INSERT INTO conversation (tenant, name, kind, history, member_count, place, create_time, update_time)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7) RETURNING cid";
-    let id = clock::next_id(store, tenant, &plan.id)?;
+        INSERT INTO conversation (tenant, name, kind, history, member_count, create_time, update_time,
+            version, membership_version, wide)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, ?7, ?7, ?8) RETURNING cid";
+    let now_ms = store.now_ms();
+    let id = counters.next_id(now_ms, partition_of(tenant, &plan.id));
+    let version = counters.next_version(now_ms);
     let parameters = params![
         tenant.as_str(),
         plan.id.as_str(),
         plan.kind.number(),
         plan.history.number(),
         plan.members.len() as u64,
-        id.place(),
         id.time_ms(),
+        version,
+        is_wide(store, plan.members.len() as u64),
     ];
     let mut rows = store.db.execute(CONVERSATION, parameters)?;
     let cid = rows.first_mut().map_or(Ok(0), Row::int)?;
-    insert_members(store, tenant, cid, plan)?;
+    insert_members(store, tenant, cid, plan, version)?;
     if let Some((low, high)) = &plan.pair {
         insert_pair(store, tenant, low, high, cid)?;
     }
@@ -78,10 +95,11 @@ fn insert_members<P: Sqlite>(
     tenant: &Tenant,
     cid: i64,
     plan: &Plan,
+    version: u64,
 ) -> Result<(), SqlError> {
     const STATEMENT: &str = "
-        INSERT INTO member (cid, user, tenant, role, floor, read_msg_id, read_countable)
-        SELECT ?1, value, ?2, iif(value = ?4, ?5, ?6), 0, 0, 0 FROM json_each(?3)";
+        INSERT INTO member (cid, user, tenant, role, floor, read_msg_id, read_countable, recency, joined)
+        SELECT ?1, value, ?2, iif(value = ?4, ?5, ?6), 0, 0, 0, ?7, ?8 FROM json_each(?3)";
     let parameters = params![
         cid,
         tenant.as_str(),
@@ -89,6 +107,8 @@ fn insert_members<P: Sqlite>(
         plan.owner.as_ref().map(UserId::as_str),
         Role::Owner.number(),
         Role::Member.number(),
+        if is_wide(store, plan.members.len() as u64) { WIDE } else { version },
+        version,
     ];
     store.db.execute(STATEMENT, parameters).map(|_| ())
 }
@@ -98,18 +118,16 @@ pub(super) fn json_names<'a>(names: impl IntoIterator<Item = &'a UserId>) -> Str
     names.into_iter().map(UserId::as_str).collect::<serde_json::Value>().to_string()
 }
 
-/// The chat of two users; made on first use, within the transaction that is open.
-pub(super) fn pair<P: Sqlite>(
+/// Makes the chat of two users, within the transaction that is open; the caller saves the counters.
+pub(super) fn make_pair<P: Sqlite>(
     store: &Embedded<P>,
     tenant: &Tenant,
     a: &UserId,
     b: &UserId,
+    counters: &mut Counters,
 ) -> Result<ConversationId> {
-    if let Some(id) = find_pair(store, tenant, a, b)? {
-        return Ok(id);
-    }
     let plan = Plan::chat(tenant, a, b)?;
-    insert(store, tenant, &plan)?;
+    insert(store, tenant, &plan, counters)?;
     Ok(plan.id)
 }
 

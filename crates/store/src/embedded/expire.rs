@@ -51,14 +51,17 @@ fn purge<P: Sqlite>(store: &Embedded<P>, cid: i64, up_to: MsgId) -> Result<u64> 
     const DELETE: &str = "
         DELETE FROM message WHERE cid = ?1 AND msg_id IN (
             SELECT msg_id FROM message WHERE cid = ?1 AND msg_id <= ?2 ORDER BY msg_id LIMIT ?3)
-        RETURNING seq";
-    const MARK: &str = "UPDATE conversation SET purged_seq = max(purged_seq, ?2) WHERE cid = ?1";
+        RETURNING msg_id, seq, countable";
+    const MARK: &str = "
+        UPDATE conversation SET purged_msg_id = ?2, purged_seq = ?3, purged_countable = ?4
+        WHERE cid = ?1 AND purged_msg_id < ?2";
     let rows = store.db.execute(DELETE, params![cid, up_to, EXPIRE_ROWS_MAX as u64])?;
     let count = rows.len() as u64;
-    let mut newest = 0;
+    let mut newest = (MsgId::NONE, 0, 0);
     for mut row in rows {
-        newest = newest.max(row.count()?);
+        newest = newest.max((row.msg_id()?, row.count()?, row.count()?));
     }
-    store.db.execute(MARK, params![cid, newest])?;
+    let (msg_id, seq, countable) = newest;
+    store.db.execute(MARK, params![cid, msg_id, seq, countable])?;
     Ok(count)
 }

@@ -1,24 +1,26 @@
 //! Conversations as their members see them: one by one, and as a list, newest first.
 
 use super::Embedded;
+use super::index::WIDE;
+use super::unread::unread;
 use crate::params;
 use crate::sql::{Row, SqlError};
 use crate::sqlite::Sqlite;
 use im_domain::conversation::{Conversation, ConversationKind, ConversationList, LastMessage, list_cursor};
+use im_domain::device::Totals;
 use im_domain::message::{Kind, SUMMARY_BYTES, Status, summary_of_bytes};
 use im_domain::storage::Actor;
-use im_domain::{ConversationId, Error, MsgId, Result, UserId};
+use im_domain::{ConversationId, Error, Result, UserId};
 
-/// Columns of a conversation `c`, seen by its member `m` (perhaps none), with its last message `x`. Of
-/// unread messages there are never more than those since the oldest that has not expired.
-const COLUMNS: &str = "
-    c.place, m.user IS NOT NULL, c.name, c.kind, c.member_count, c.head_seq,
-    CASE WHEN m.user IS NULL THEN 0
-        ELSE max(0, min(c.head_countable - m.read_countable - (m.own - m.read_own),
-            coalesce((SELECT c.head_countable - o.countable + 1 FROM message o
-                WHERE o.cid = c.cid AND o.msg_id > ?4 ORDER BY o.msg_id LIMIT 1), 0))) END,
-    coalesce(m.read_msg_id, 0), c.create_time, c.update_time, s.epoch, coalesce(m.muted, 0),
-    x.msg_id, x.seq, x.sender, x.kind, x.status, iif(x.status = 0, substr(x.content, 1, ?3), x'')";
+/// Columns of a conversation `c`, seen by its member `m` (perhaps none), with its last message `x`.
+fn columns() -> String {
+    format!(
+        "m.user IS NOT NULL, c.name, c.kind, c.member_count, c.head_seq, {}, coalesce(m.read_msg_id, 0),
+        c.create_time, c.update_time, s.epoch, coalesce(m.muted, 0),
+        x.msg_id, x.seq, x.sender, x.kind, x.status, iif(x.status = 0, substr(x.content, 1, ?3), x'')",
+        unread()
+    )
+}
 
 /// Joins the store and the last message that the member may see. ?4: the newest id that has expired.
 const JOINS: &str = "
@@ -54,8 +56,9 @@ pub(super) fn after_change<P: Sqlite>(
 
 fn find<P: Sqlite>(store: &Embedded<P>, actor: &Actor, id: &ConversationId) -> Result<(Conversation, bool)> {
     let statement = format!(
-        "SELECT {COLUMNS} FROM conversation c LEFT JOIN member m ON m.cid = c.cid AND m.user = ?2 {JOINS}
-        WHERE c.tenant = ?1 AND c.name = ?5"
+        "SELECT {} FROM conversation c LEFT JOIN member m ON m.cid = c.cid AND m.user = ?2 {JOINS}
+        WHERE c.tenant = ?1 AND c.name = ?5",
+        columns()
     );
     let parameters = params![
         actor.tenant.as_str(),
@@ -66,26 +69,17 @@ fn find<P: Sqlite>(store: &Embedded<P>, actor: &Actor, id: &ConversationId) -> R
     ];
     let mut rows = store.db.execute(&statement, parameters)?;
     let row = rows.first_mut().ok_or(Error::ConversationNotFound)?;
-    let (_, is_member, conversation) = read(row)?;
-    Ok((conversation, is_member))
+    read(row)
 }
 
-/// The user's conversations. The place in the list is that of the newest message, so a cursor is
-/// the id where the last part ended: what moves to the top meanwhile is above it.
+/// The user's conversations. A cursor is the recency at which the last part ended: what moves to the top
+/// meanwhile is above it. No two conversations have the same one, as each change has a number of its own.
 pub(super) fn list<P: Sqlite>(
     store: &Embedded<P>,
     actor: &Actor,
     cursor: &str,
     limit: u32,
 ) -> Result<ConversationList> {
-    let statement = format!(
-        "SELECT {COLUMNS} FROM (
-            SELECT c.cid FROM member m JOIN conversation c ON c.cid = m.cid
-            WHERE m.tenant = ?1 AND m.user = ?2 AND c.place < ?5
-            ORDER BY c.place DESC LIMIT ?6) f
-        JOIN conversation c ON c.cid = f.cid JOIN member m ON m.cid = c.cid AND m.user = ?2 {JOINS}
-        ORDER BY c.place DESC"
-    );
     let parameters = params![
         actor.tenant.as_str(),
         actor.user.as_str(),
@@ -94,20 +88,51 @@ pub(super) fn list<P: Sqlite>(
         list_cursor(cursor)?,
         i64::from(limit) + 1,
     ];
-    let mut rows = store.db.execute(&statement, parameters)?;
+    let mut rows = store.db.execute(&list_statement(), parameters)?;
     let has_more = rows.len() > limit as usize;
     rows.truncate(limit as usize);
     let mut answer = ConversationList { conversations: Vec::new(), cursor: cursor.to_owned(), has_more };
     for mut row in rows {
-        let (place, _, conversation) = read(&mut row)?;
-        answer.cursor = place.to_string();
-        answer.conversations.push(conversation);
+        answer.cursor = row.count()?.to_string();
+        answer.conversations.push(read(&mut row)?.0);
     }
     Ok(answer)
 }
 
-fn read(row: &mut Row) -> Result<(MsgId, bool, Conversation)> {
-    let place = row.msg_id()?;
+/// Narrow conversations stand in the index in the order of the list, wide ones are looked up, all of them.
+fn list_statement() -> String {
+    format!(
+        "SELECT f.recency, {} FROM (
+            SELECT * FROM (
+                SELECT cid, recency FROM member
+                WHERE tenant = ?1 AND user = ?2 AND recency < ?5 AND recency < {WIDE}
+                ORDER BY recency DESC LIMIT ?6)
+            UNION ALL
+            SELECT m.cid, max(c.version, m.joined) FROM member m JOIN conversation c ON c.cid = m.cid
+            WHERE m.tenant = ?1 AND m.user = ?2 AND m.recency = {WIDE} AND max(c.version, m.joined) < ?5
+            ORDER BY 2 DESC LIMIT ?6) f
+        JOIN conversation c ON c.cid = f.cid JOIN member m ON m.cid = c.cid AND m.user = ?2 {JOINS}
+        ORDER BY f.recency DESC",
+        columns()
+    )
+}
+
+/// What the user has not read, over all conversations.
+pub(super) fn totals<P: Sqlite>(store: &Embedded<P>, actor: &Actor) -> Result<Totals> {
+    let statement = format!(
+        "SELECT count(*) FILTER (WHERE unread > 0), coalesce(sum(unread), 0) FROM (
+            SELECT {} AS unread FROM member m JOIN conversation c ON c.cid = m.cid
+            WHERE m.tenant = ?1 AND m.user = ?2 AND ?3 IS NULL)",
+        unread()
+    );
+    let parameters = params![actor.tenant.as_str(), actor.user.as_str(), None::<u64>, store.expired_up_to()];
+    let mut rows = store.db.execute(&statement, parameters)?;
+    let row = rows.first_mut().ok_or_else(|| SqlError::Failed("a sum has no row".to_owned()))?;
+    Ok(Totals { conversations: row.count()?, messages: row.count()? })
+}
+
+/// A conversation, and whether the user is a member.
+fn read(row: &mut Row) -> Result<(Conversation, bool)> {
     let is_member = row.flag()?;
     let conversation = Conversation {
         id: ConversationId::parse(row.text()?)?,
@@ -122,7 +147,7 @@ fn read(row: &mut Row) -> Result<(MsgId, bool, Conversation)> {
         muted: row.flag()?,
         last: last(row)?,
     };
-    Ok((place, is_member, conversation))
+    Ok((conversation, is_member))
 }
 
 fn last(row: &mut Row) -> Result<Option<LastMessage>> {
@@ -142,6 +167,14 @@ fn bytes(row: &mut Row) -> Result<Vec<u8>, SqlError> {
     Ok(row.opt_blob()?.unwrap_or_default())
 }
 
-pub(super) fn totals<P: Sqlite>(_store: &Embedded<P>, _actor: &Actor) -> Result<im_domain::device::Totals> {
-    Err(Error::internal("not made yet"))
+#[cfg(all(test, feature = "native"))]
+mod tests {
+    use crate::embedded::testing::{assert_searches, plan};
+
+    #[test]
+    fn a_part_of_the_list_costs_its_conversations() {
+        let plan = plan(&super::list_statement(), 6);
+        assert_searches(&plan, &["f", "(subquery"]);
+        assert!(plan.iter().any(|step| step.contains("member_recency")), "{plan:#?}");
+    }
 }

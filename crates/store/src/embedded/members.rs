@@ -1,6 +1,8 @@
 //! Members come, go, and change their roles.
 
+use super::clock::Counters;
 use super::conversation::json_names;
+use super::index::{WIDE, tell};
 use super::{Embedded, list, transaction};
 use crate::params;
 use crate::sql::SqlError;
@@ -20,26 +22,26 @@ pub(super) fn change<P: Sqlite>(
     transaction::write(store, || {
         let group = Group::find(store, actor, conversation)?;
         group.check(store, actor, change)?;
-        group.add(store, &actor.tenant, &change.add)?;
-        group.remove(store, &change.remove)?;
-        group.set_roles(store, &change.roles)?;
-        group.finish(store)
+        group.carry_out(store, &actor.tenant, change)
     })?;
     list::after_change(store, actor, conversation)
 }
 
-/// A conversation whose members are to change.
-struct Group {
-    cid: i64,
-    kind: ConversationKind,
+/// A conversation that is to change, and who wants it.
+pub(super) struct Group {
+    pub cid: i64,
+    pub kind: ConversationKind,
+    pub members: u64,
+    /// Whether members are not told.
+    pub wide: bool,
     /// The actor's role; none: not a member.
-    role: Option<Role>,
+    pub role: Option<Role>,
 }
 
 impl Group {
-    fn find<P: Sqlite>(store: &Embedded<P>, actor: &Actor, id: &ConversationId) -> Result<Self> {
+    pub fn find<P: Sqlite>(store: &Embedded<P>, actor: &Actor, id: &ConversationId) -> Result<Self> {
         const STATEMENT: &str = "
-            SELECT c.cid, c.kind, m.role FROM conversation c
+            SELECT c.cid, c.kind, c.member_count, c.wide, m.role FROM conversation c
             LEFT JOIN member m ON m.cid = c.cid AND m.user = ?3
             WHERE c.tenant = ?1 AND c.name = ?2";
         let parameters = params![actor.tenant.as_str(), id.as_str(), actor.user.as_str()];
@@ -48,8 +50,30 @@ impl Group {
         Ok(Self {
             cid: row.int()?,
             kind: row.case(ConversationKind::from_number)?,
+            members: row.count()?,
+            wide: row.flag()?,
             role: row.opt_int()?.and_then(Role::from_number),
         })
+    }
+
+    /// Changes members and tells them, if anything has changed.
+    fn carry_out<P: Sqlite>(
+        &self,
+        store: &Embedded<P>,
+        tenant: &Tenant,
+        change: &MemberChange,
+    ) -> Result<()> {
+        let mut counters = Counters::load(store)?;
+        let version = counters.next_version(store.now_ms());
+        let with_new = self.add(store, tenant, &change.add, version)?;
+        let without_old = self.remove(store, &change.remove, with_new, version)?;
+        let has_new_roles = self.set_roles(store, &change.roles)?;
+        self.finish(store)?;
+        if with_new != self.members || without_old != with_new || has_new_roles {
+            tell(store, self.cid, version, self.wide, without_old)?;
+            counters.save(store)?;
+        }
+        Ok(())
     }
 
     fn check<P: Sqlite>(&self, store: &Embedded<P>, actor: &Actor, change: &MemberChange) -> Result<()> {
@@ -85,49 +109,81 @@ impl Group {
         Err(Error::forbidden("only an owner removes an owner"))
     }
 
-    /// Joiners start at the head: what was said before is not unread for them.
-    fn add<P: Sqlite>(&self, store: &Embedded<P>, tenant: &Tenant, users: &[UserId]) -> Result<(), SqlError> {
+    /// Joiners start at the head: what was said before is not unread for them. Gives the number of members.
+    fn add<P: Sqlite>(
+        &self,
+        store: &Embedded<P>,
+        tenant: &Tenant,
+        users: &[UserId],
+        version: u64,
+    ) -> Result<u64, SqlError> {
+        const BACK: &str =
+            "DELETE FROM departed WHERE cid = ?1 AND user IN (SELECT value FROM json_each(?2))";
         const STATEMENT: &str = "
-            INSERT INTO member (cid, user, tenant, role, floor, read_msg_id, read_countable)
-            SELECT c.cid, j.value, ?2, ?4, c.head_msg_id, c.head_msg_id, c.head_countable
+            INSERT INTO member (cid, user, tenant, role, floor, read_msg_id, read_countable, recency, joined)
+            SELECT c.cid, j.value, ?2, ?4, c.head_msg_id, c.head_msg_id, c.head_countable, ?5, ?6
             FROM json_each(?3) j JOIN conversation c ON c.cid = ?1
             WHERE true ON CONFLICT (cid, user) DO NOTHING";
         if users.is_empty() {
-            return Ok(());
+            return Ok(self.members);
         }
-        let parameters = params![self.cid, tenant.as_str(), json_names(users), Role::Member.number()];
+        let names = json_names(users);
+        store.db.execute(BACK, params![self.cid, names.as_str()])?;
+        let recency = if self.wide { WIDE } else { version };
+        let role = Role::Member.number();
+        let parameters = params![self.cid, tenant.as_str(), names, role, recency, version];
         store.db.execute(STATEMENT, parameters)?;
         self.count_changed(store, 1)
     }
 
-    /// Positions stay: they never go back, and who joins again goes on where the device was.
-    fn remove<P: Sqlite>(&self, store: &Embedded<P>, users: &[UserId]) -> Result<(), SqlError> {
-        if users.is_empty() {
-            return Ok(());
-        }
+    /// Positions stay: they never go back, and who joins again goes on where the device was. Gives the
+    /// number of members, of whom there were `members`.
+    fn remove<P: Sqlite>(
+        &self,
+        store: &Embedded<P>,
+        users: &[UserId],
+        members: u64,
+        version: u64,
+    ) -> Result<u64, SqlError> {
+        const DEPARTED: &str = "
+            INSERT INTO departed (cid, user, tenant, version)
+            SELECT cid, user, tenant, ?3 FROM member
+            WHERE cid = ?1 AND user IN (SELECT value FROM json_each(?2))";
         const STATEMENT: &str =
             "DELETE FROM member WHERE cid = ?1 AND user IN (SELECT value FROM json_each(?2))";
-        store.db.execute(STATEMENT, params![self.cid, json_names(users)])?;
+        if users.is_empty() {
+            return Ok(members);
+        }
+        let names = json_names(users);
+        store.db.execute(DEPARTED, params![self.cid, names.as_str(), version])?;
+        store.db.execute(STATEMENT, params![self.cid, names])?;
         self.count_changed(store, -1)
     }
 
     /// Counts the members that the statement before this one has brought (`sign` 1) or taken (-1): to
     /// count them all would cost what the conversation has members.
-    fn count_changed<P: Sqlite>(&self, store: &Embedded<P>, sign: i64) -> Result<(), SqlError> {
-        const STATEMENT: &str =
-            "UPDATE conversation SET member_count = member_count + ?2 * changes() WHERE cid = ?1";
-        store.db.execute(STATEMENT, params![self.cid, sign]).map(|_| ())
+    fn count_changed<P: Sqlite>(&self, store: &Embedded<P>, sign: i64) -> Result<u64, SqlError> {
+        const STATEMENT: &str = "
+            UPDATE conversation SET member_count = member_count + ?2 * changes() WHERE cid = ?1
+            RETURNING member_count";
+        let mut rows = store.db.execute(STATEMENT, params![self.cid, sign])?;
+        rows.first_mut().map_or(Ok(0), |row| row.count())
     }
 
-    fn set_roles<P: Sqlite>(&self, store: &Embedded<P>, roles: &[(UserId, Role)]) -> Result<()> {
-        const STATEMENT: &str = "UPDATE member SET role = ?3 WHERE cid = ?1 AND user = ?2 RETURNING user";
+    /// Gives whether any role is another one now.
+    fn set_roles<P: Sqlite>(&self, store: &Embedded<P>, roles: &[(UserId, Role)]) -> Result<bool> {
+        const PRESENT: &str = "SELECT role FROM member WHERE cid = ?1 AND user = ?2";
+        const STATEMENT: &str = "UPDATE member SET role = ?3 WHERE cid = ?1 AND user = ?2";
+        let mut has_changed = false;
         for (user, role) in roles {
-            let parameters = params![self.cid, user.as_str(), role.number()];
-            if store.db.execute(STATEMENT, parameters)?.is_empty() {
-                return Err(Error::invalid("roles", format!("{user} is not a member")));
+            let mut rows = store.db.execute(PRESENT, params![self.cid, user.as_str()])?;
+            let stranger = || Error::invalid("roles", format!("{user} is not a member"));
+            if rows.first_mut().ok_or_else(stranger)?.int()? != role.number() {
+                store.db.execute(STATEMENT, params![self.cid, user.as_str(), role.number()])?;
+                has_changed = true;
             }
         }
-        Ok(())
+        Ok(has_changed)
     }
 
     fn finish<P: Sqlite>(&self, store: &Embedded<P>) -> Result<()> {

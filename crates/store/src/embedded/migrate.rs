@@ -1,14 +1,16 @@
 //! The schema, brought up to date by numbered steps on first use.
 
-use super::{Embedded, transaction};
+use super::{Embedded, index, transaction};
 use crate::params;
 use crate::sql::SqlError;
 use crate::sqlite::Sqlite;
 use im_domain::{Error, Result};
 
 /// (version, name, statements); a step that was released is never changed.
-const MIGRATIONS: &[(i64, &str, &str)] =
-    &[(1, "messages", include_str!("../../migrations/sqlite/0001_messages.sql"))];
+const MIGRATIONS: &[(i64, &str, &str)] = &[
+    (1, "messages", include_str!("../../migrations/sqlite/0001_messages.sql")),
+    (2, "changes", include_str!("../../migrations/sqlite/0002_changes.sql")),
+];
 
 /// Applies the steps this database has not seen, each in a transaction of its own.
 pub(super) fn migrate<P: Sqlite>(store: &Embedded<P>) -> Result<()> {
@@ -37,14 +39,21 @@ fn step<P: Sqlite>(store: &Embedded<P>, number: i64, name: &str, statements: &st
         store.run_statement(statement)?;
     }
     let now = store.now_ms();
-    if number == 1 {
-        let insert = "INSERT INTO store (id, epoch, epoch_since) VALUES (1, ?1, ?2)";
-        store.db.execute(insert, params![store.random_name(), now])?;
+    match number {
+        1 => begin(store, now)?,
+        2 => index::widen(store)?,
+        _ => {}
     }
     let insert = "INSERT INTO migration (version, name, applied_at) VALUES (?1, ?2, ?3)";
     store.db.execute(insert, params![number, name, now])?;
     store.run_statement(&format!("PRAGMA user_version = {number}"))?;
     Ok(())
+}
+
+/// A new store, of a lineage of its own.
+fn begin<P: Sqlite>(store: &Embedded<P>, now: u64) -> Result<(), SqlError> {
+    let insert = "INSERT INTO store (id, epoch, epoch_since) VALUES (1, ?1, ?2)";
+    store.db.execute(insert, params![store.random_name(), now]).map(|_| ())
 }
 
 /// The statements of a file: each ends with the line that ends in a semicolon.

@@ -16,6 +16,7 @@ mod conversation;
 mod devices;
 mod expire;
 mod global;
+mod index;
 mod list;
 mod members;
 mod messages;
@@ -26,7 +27,10 @@ mod push;
 mod read_position;
 mod recall;
 mod settings;
+#[cfg(all(test, feature = "native"))]
+mod testing;
 mod transaction;
+mod unread;
 mod upkeep;
 
 use crate::sql::SqlError;

@@ -132,24 +132,13 @@ fn found(range: &Range, order: &str) -> String {
 #[cfg(all(test, feature = "native"))]
 mod tests {
     use super::*;
-    use crate::embedded::Environment;
-    use crate::native::NativeSqlite;
+    use crate::embedded::testing::{assert_searches, plan};
     use im_domain::message::Kind;
-    use std::path::Path;
 
     /// Work per page does not grow with the history: every access is a search by an index, and
     /// nothing is sorted but the few ids of a page of several types.
     #[test]
     fn a_page_reads_ranges_of_indexes_and_nothing_else() {
-        let environment = Environment {
-            now_ms: Box::new(|| 0),
-            random: Box::new(|| 1),
-            retention_ms: 0,
-            push: im_domain::push::PushRules::default(),
-            recall_ms: im_domain::per_tenant::PerTenant::all(im_domain::limits::RECALL_MS_DEFAULT),
-            index_members_max: im_domain::limits::INDEX_MEMBERS_MAX,
-        };
-        let store = Embedded::open(NativeSqlite::open(Path::new(":memory:")).unwrap(), environment).unwrap();
         for kinds in [vec![], vec![Kind::Image], vec![Kind::Image, Kind::Custom]] {
             for direction in [Direction::Up, Direction::Down] {
                 let range = Range {
@@ -159,16 +148,8 @@ mod tests {
                     kinds: kinds.clone(),
                     limit: 20,
                 };
-                let mut plan = Vec::new();
-                let explain = format!("EXPLAIN QUERY PLAN {}", statement(&range));
-                let parameters = vec![Value::Null; 7 + kinds.len()];
-                for mut row in store.db.execute(&explain, parameters).unwrap() {
-                    (0..3).for_each(|_| row.skip());
-                    plan.push(row.text().unwrap());
-                }
-                let small = ["SCAN head", "SCAN bounds", "SCAN f", "SCAN (subquery"];
-                let scans = plan.iter().filter(|step| step.starts_with("SCAN "));
-                assert!(scans.clone().all(|scan| small.iter().any(|ok| scan.starts_with(ok))), "{plan:#?}");
+                let plan = plan(&statement(&range), 7 + kinds.len());
+                assert_searches(&plan, &["head", "bounds", "f", "(subquery"]);
                 let sorts = plan.iter().filter(|step| step.contains("TEMP B-TREE")).count();
                 assert!(sorts == 0 || kinds.len() > 1, "{plan:#?}");
             }

@@ -1,7 +1,7 @@
 //! Devices follow a conversation.
 
 use super::pages::read_range;
-use super::{Embedded, access};
+use super::{Embedded, access, devices};
 use crate::params;
 use crate::sqlite::Sqlite;
 use im_domain::limits::PAGE_CONTENT_BYTES_MAX;
@@ -17,6 +17,7 @@ pub(super) fn sync<P: Sqlite>(
     query: &SyncQuery,
 ) -> Result<SyncPage> {
     let place = Place::find(store, actor, device, query)?;
+    devices::seen(store, actor, Some(device))?;
     if let Some(reason) = place.lost(query) {
         return place.restart(query, reason);
     }

@@ -34,9 +34,9 @@ fn what_expires_while_a_device_asks_is_told() {
     send(&store, "a", "c", 2);
     backend.set_clock(start + 2_000);
     let third = send(&store, "a", "c", 3).msg_id;
-    // Everything is there at the first look at the clock, and only the third at the next one.
+    // Everything is there at the first look at the clock, and only the third at the next ones.
     backend.set_clock(start + 500);
-    let answer = sync(&backend.open_leaping(2_000), "a", "phone", sync_query("c", Some(first))).unwrap();
+    let answer = sync(&backend.open_leaping(700), "a", "phone", sync_query("c", Some(first))).unwrap();
     assert_eq!(answer.page.messages.iter().map(|m| m.msg_id).collect::<Vec<_>>(), [third]);
     assert_eq!(answer.page.reset.map(|reset| reset.reason), Some(ResetReason::Expired));
 }

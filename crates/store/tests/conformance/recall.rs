@@ -113,7 +113,9 @@ fn who_may_take_back_what_and_until_when<B: Backend>() {
     assert!(forbidden(recall(&store, &actor("b"), ids[0])));
     assert_eq!(recall(&store, &actor("z"), ids[0]), Err(Error::NotMember));
     let beyond = MsgId::new(ids[5].number() + 1).unwrap();
-    assert!(missing(recall(&store, &actor("a"), beyond)) && missing(recall(&store, &actor("a"), MsgId::NONE)));
+    assert!(
+        missing(recall(&store, &actor("a"), beyond)) && missing(recall(&store, &actor("a"), MsgId::NONE))
+    );
     let nowhere = Recall { conversation: id("nowhere"), msg_id: ids[0], reason: None };
     assert_eq!(block_on(store.recall(&actor("a"), &nowhere)), Err(Error::ConversationNotFound));
     let control = recall(&store, &actor("a"), ids[0]).unwrap().control_msg_id;

@@ -1,7 +1,11 @@
 //! Short words for what the tests say often.
 
 use super::backend::block_on;
-use im_domain::conversation::{ConversationKind, History, MemberChange, NewConversation};
+use im_domain::conversation::{
+    Conversation, ConversationChange, ConversationKind, History, MemberChange, NewConversation, Role,
+};
+use im_domain::device::ReadState;
+use im_domain::global::{Changes, GlobalCursor};
 use im_domain::message::{Ack, Draft, Kind, Message, Receipt, Target};
 use im_domain::page::{Direction, Page, PageQuery, SyncPage, SyncQuery};
 use im_domain::storage::{Actor, Storage};
@@ -118,4 +122,62 @@ pub fn sync(store: &impl Storage, reader: &str, device: &str, query: SyncQuery) 
 
 pub fn sync_query(conversation: &str, last_msg_id: Option<MsgId>) -> SyncQuery {
     SyncQuery { conversation: id(conversation), last_msg_id, limit: 100, epoch: None, auto_advance: false }
+}
+
+pub fn set_role(name: &str, role: Role) -> MemberChange {
+    MemberChange { roles: vec![(user(name), role)], ..MemberChange::default() }
+}
+
+/// A change of a group's members that a service makes.
+pub fn change(store: &impl Storage, conversation: &str, change: MemberChange) -> Conversation {
+    block_on(store.change_members(&service("service"), &id(conversation), change)).unwrap()
+}
+
+pub fn update(
+    store: &impl Storage,
+    who: &Actor,
+    conversation: &str,
+    change: ConversationChange,
+) -> Result<Conversation> {
+    block_on(store.update(who, &id(conversation), change))
+}
+
+pub fn mute(store: &impl Storage, name: &str, conversation: &str, muted: bool) -> Conversation {
+    let change = ConversationChange { muted: Some(muted), history: None };
+    update(store, &actor(name), conversation, change).unwrap()
+}
+
+pub fn conversation(store: &impl Storage, name: &str, conversation: &str) -> Conversation {
+    block_on(store.conversation(&actor(name), &id(conversation))).unwrap()
+}
+
+pub fn read(store: &impl Storage, name: &str, conversation: &str, up_to: MsgId) -> Result<ReadState> {
+    block_on(store.read(&actor(name), &id(conversation), up_to))
+}
+
+pub fn global(
+    store: &impl Storage,
+    name: &str,
+    device: Option<&str>,
+    cursor: &str,
+    limit: u32,
+) -> Result<Changes> {
+    let device = device.map(|device| DeviceId::parse(device).unwrap());
+    let cursor = GlobalCursor::parse(cursor)?;
+    block_on(store.global(&actor(name), device.as_ref(), cursor, limit))
+}
+
+/// Names of the conversations on a user's list, in its order, read in parts of `limit`.
+pub fn listed(store: &impl Storage, name: &str, limit: u32) -> Vec<String> {
+    let mut names = Vec::new();
+    let mut cursor = String::new();
+    loop {
+        let part = block_on(store.list(&actor(name), &cursor, limit)).unwrap();
+        assert!(part.conversations.len() <= limit as usize);
+        names.extend(part.conversations.iter().map(|one| one.id.to_string()));
+        cursor = part.cursor;
+        if !part.has_more {
+            return names;
+        }
+    }
 }

@@ -1,0 +1,92 @@
+//! What waits for a push of a user, counted when it is asked for.
+
+use super::place_of;
+use crate::embedded::Embedded;
+use crate::embedded::index::WIDE;
+use crate::embedded::unread::{others_after, read_or_gone};
+use crate::params;
+use crate::sqlite::Sqlite;
+use im_domain::limits::PUSH_CONVERSATIONS_MAX;
+use im_domain::{ConversationId, MsgId, Result, Tenant, UserId};
+
+/// Messages looked at to find the oldest one that is not the user's own, and that counts. When so many
+/// come first, the last of them stands for it: the user is then said to wait longer than is true.
+pub(super) const SCANNED_MAX: u64 = 100;
+
+/// What waits in one conversation.
+pub(super) struct Waiting {
+    pub conversation: ConversationId,
+    pub cid: i64,
+    /// It has been said after this place.
+    pub after: MsgId,
+    pub head: MsgId,
+    /// At least 1.
+    pub messages: u64,
+    /// When the oldest was sent, in milliseconds since 1970.
+    pub oldest_ms: u64,
+}
+
+/// What has been said since `since`, a moment of the store's clock, and `since_version`, its version then,
+/// in the newest conversations that are not muted.
+pub(super) fn waiting<P: Sqlite>(
+    store: &Embedded<P>,
+    tenant: &Tenant,
+    user: &UserId,
+    since: MsgId,
+    since_version: u64,
+) -> Result<Vec<Waiting>> {
+    let parameters =
+        params![tenant.as_str(), user.as_str(), since_version, store.expired_up_to(), since, SCANNED_MAX];
+    let rows = store.db.execute(&statement(), parameters)?;
+    let one = |mut row: crate::sql::Row| {
+        Ok(Waiting {
+            conversation: ConversationId::parse(row.text()?)?,
+            cid: row.int()?,
+            after: row.msg_id()?,
+            head: row.msg_id()?,
+            messages: row.count()?,
+            oldest_ms: row.msg_id()?.time_ms(),
+        })
+    };
+    rows.into_iter().map(one).collect()
+}
+
+fn statement() -> String {
+    let near = format!(
+        "SELECT * FROM (
+            SELECT cid, recency FROM member
+            WHERE tenant = ?1 AND user = ?2 AND recency > ?3 AND recency < {WIDE} AND muted = 0
+            ORDER BY recency DESC LIMIT {PUSH_CONVERSATIONS_MAX})
+        UNION ALL
+        SELECT m.cid, c.version FROM member m JOIN conversation c ON c.cid = m.cid
+        WHERE m.tenant = ?1 AND m.user = ?2 AND m.recency = {WIDE} AND m.muted = 0 AND c.version > ?3
+        ORDER BY 2 DESC LIMIT {PUSH_CONVERSATIONS_MAX}"
+    );
+    format!(
+        "WITH placed AS MATERIALIZED (
+            SELECT c.*, max({read}, {since}) AS after FROM ({near}) f
+            JOIN conversation c ON c.cid = f.cid JOIN member m ON m.cid = f.cid AND m.user = ?2),
+        counted AS MATERIALIZED (
+            SELECT c.name, c.cid, c.after, c.head_msg_id, {others} AS messages
+            FROM placed c JOIN member m ON m.cid = c.cid AND m.user = ?2)
+        SELECT name, cid, after, head_msg_id, messages, (
+            SELECT coalesce(min(msg_id) FILTER (WHERE own IS NOT NULL AND sender <> ?2), max(msg_id))
+            FROM (SELECT msg_id, sender, own FROM message x WHERE x.cid = counted.cid
+                AND x.msg_id > counted.after ORDER BY x.msg_id LIMIT ?6))
+        FROM counted WHERE messages > 0",
+        read = read_or_gone(),
+        since = place_of("?5"),
+        others = others_after("c.after"),
+    )
+}
+
+#[cfg(all(test, feature = "native"))]
+mod tests {
+    use crate::embedded::testing::{assert_searches, plan};
+
+    #[test]
+    fn what_waits_is_found_by_searches() {
+        let plan = plan(&super::statement(), 6);
+        assert_searches(&plan, &["f", "(subquery", "c", "counted"]);
+    }
+}

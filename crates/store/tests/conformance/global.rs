@@ -1,0 +1,531 @@
+//! What has changed over all conversations: a device that asks again and again is told of everything, and
+//! of what has not changed it is not. Groups above [`INDEX_MEMBERS`] are looked up; nothing is lost when
+//! one grows or shrinks across that.
+//!
+//! A store may forget a user's index, and then says so: a device that is told `expired` begins anew.
+
+use super::backend::{Backend, INDEX_MEMBERS, on_every_back_end};
+use super::talk::*;
+use im_domain::conversation::{ConversationChange, History, MemberChange, Role};
+use im_domain::global::{ChangeKind, Changed, GlobalCursor};
+use im_domain::page::ResetReason;
+use im_domain::storage::Storage;
+use im_domain::{MsgId, Tenant};
+use std::collections::BTreeMap;
+
+on_every_back_end!(
+    the_start_names_every_conversation_and_then_only_what_changes_is_named,
+    a_conversation_is_told_as_its_member_sees_it,
+    every_kind_of_change_is_told_and_what_changes_nothing_is_not,
+    who_leaves_is_told_and_who_joins_again_too,
+    a_wide_group_is_told_like_any_other,
+    nothing_is_lost_when_a_group_grows_and_shrinks,
+    parts_skip_nothing_and_owe_nothing,
+    what_changes_between_two_parts_is_in_a_later_one,
+    a_cursor_that_is_not_good_any_more_begins_anew_and_says_why,
+    nothing_of_another_tenant_or_user_is_told,
+    the_list_is_in_the_order_of_what_was_said_whatever_else_happens,
+    wide_groups_stand_in_the_list_where_they_belong,
+    among_concurrent_writers_a_device_is_told_of_everything,
+);
+
+use ChangeKind::{Membership, Messages, Read};
+
+/// A device that asks what has changed.
+struct Asking {
+    user: String,
+    cursor: String,
+}
+
+/// What it was told, up to the end.
+#[derive(Debug)]
+struct Told {
+    /// The last of each conversation.
+    changed: BTreeMap<String, Changed>,
+    /// The store has begun from the start.
+    anew: bool,
+}
+
+impl Asking {
+    fn new(user: &str) -> Self {
+        Self { user: user.to_owned(), cursor: String::new() }
+    }
+
+    fn ask(&mut self, store: &impl Storage) -> Told {
+        self.ask_in_parts(store, 100, |_| {})
+    }
+
+    /// Calls `between` after each part with the number of parts there have been.
+    fn ask_in_parts(&mut self, store: &impl Storage, limit: u32, mut between: impl FnMut(usize)) -> Told {
+        let mut told = Told { changed: BTreeMap::new(), anew: false };
+        let mut limit = limit;
+        for part in 1.. {
+            let answer = global(store, &self.user, None, &self.cursor, limit).unwrap();
+            assert!(answer.changed.len() <= limit as usize && part < 1_000);
+            if let Some(reset) = answer.reset {
+                assert_eq!((reset.reason, reset.oldest), (ResetReason::Expired, MsgId::NONE));
+                // Whoever forgets after each call forgets after each part.
+                (told, limit) = (Told { changed: BTreeMap::new(), anew: true }, 100);
+            }
+            for one in answer.changed {
+                assert!(!one.kinds.is_empty() && one.kinds.is_sorted_by(|a, b| a < b), "{one:?}");
+                told.changed.insert(one.conversation.to_string(), one);
+            }
+            self.cursor = answer.cursor;
+            if !answer.has_more {
+                break;
+            }
+            between(part);
+        }
+        told
+    }
+}
+
+impl Told {
+    /// Exactly these, unless the store began anew: then at least these.
+    #[track_caller]
+    fn assert_names(&self, expected: &[&str]) {
+        match self.anew {
+            true => assert!(expected.iter().all(|name| self.changed.contains_key(*name)), "{self:?}"),
+            false => assert_eq!(self.changed.keys().map(String::as_str).collect::<Vec<_>>(), expected),
+        }
+    }
+
+    /// This one, with at least these changes.
+    #[track_caller]
+    fn assert_kinds(&self, name: &str, kinds: &[ChangeKind]) -> &Changed {
+        let one = self.changed.get(name).unwrap_or_else(|| panic!("{name} is not in {self:?}"));
+        assert!(kinds.iter().all(|kind| one.kinds.contains(kind)), "{kinds:?} of {one:?}");
+        one
+    }
+
+    /// The user has left it: it is told so, or not named when the store began anew.
+    #[track_caller]
+    fn assert_left(&self, name: &str) {
+        match self.changed.get(name) {
+            Some(one) => {
+                assert!(one.left && one.kinds == [Membership], "{one:?}");
+                let numbers = (one.head_msg_id, one.head_seq, one.unread, one.read_msg_id);
+                assert_eq!(numbers, (MsgId::NONE, 0, 0, MsgId::NONE));
+            }
+            None => assert!(self.anew, "{name} is not in {self:?}"),
+        }
+    }
+}
+
+/// So many that they make a wide group, with the user "a".
+fn many() -> Vec<String> {
+    ["a".to_owned()].into_iter().chain((0..INDEX_MEMBERS + 1).map(|n| format!("m{n}"))).collect()
+}
+
+fn wide_group(store: &impl Storage, name: &str) {
+    let members = many();
+    group(store, name, &members.iter().map(String::as_str).collect::<Vec<_>>());
+}
+
+/// Adds and removes so many that a group of "a" and "b" becomes wide, or ceases to be.
+fn crowd(grow: bool) -> MemberChange {
+    let crowd = (0..INDEX_MEMBERS).map(|n| user(&format!("m{n}"))).collect();
+    match grow {
+        true => MemberChange { add: crowd, ..MemberChange::default() },
+        false => MemberChange { remove: crowd, ..MemberChange::default() },
+    }
+}
+
+fn the_start_names_every_conversation_and_then_only_what_changes_is_named<B: Backend>() {
+    let backend = B::new();
+    let store = backend.open();
+    let mut nobody = Asking::new("nobody");
+    nobody.ask(&store).assert_names(&[]);
+    for name in ["c1", "c2", "c3", "c4"] {
+        group(&store, name, &["a", "b"]);
+    }
+    let mut device = Asking::new("a");
+    let first = device.ask(&store);
+    first.assert_names(&["c1", "c2", "c3", "c4"]);
+    first.assert_kinds("c1", &[Messages, Membership]);
+    device.ask(&store).assert_names(&[]);
+    device.ask(&backend.open()).assert_names(&[]);
+    send(&store, "b", "c2", 1);
+    send(&store, "a", "c4", 1);
+    group(&store, "c5", &["b", "a"]);
+    let second = device.ask(&store);
+    second.assert_names(&["c2", "c4", "c5"]);
+    second.assert_kinds("c2", &[Messages]);
+    device.ask(&store).assert_names(&[]);
+    nobody.ask(&store).assert_names(&[]);
+}
+
+fn a_conversation_is_told_as_its_member_sees_it<B: Backend>() {
+    let backend = B::new();
+    let store = backend.open();
+    group(&store, "c", &["a", "b"]);
+    let (mut of_a, mut of_b) = (Asking::new("a"), Asking::new("b"));
+    assert_eq!(of_a.ask(&store).assert_kinds("c", &[]).head_seq, 0);
+    let first = send(&store, "a", "c", 1).msg_id;
+    let second = send(&store, "a", "c", 2).msg_id;
+    read(&store, "b", "c", first).unwrap();
+    let (a, b) = (of_a.ask(&store), of_b.ask(&store));
+    let (a, b) = (a.assert_kinds("c", &[Messages]), b.assert_kinds("c", &[Messages, Read]));
+    assert_eq!((a.head_msg_id, a.head_seq, a.unread, a.read_msg_id), (second, 2, 0, MsgId::NONE));
+    assert_eq!((b.head_msg_id, b.head_seq, b.unread, b.read_msg_id), (second, 2, 1, first));
+    assert!(!a.left && !b.left);
+}
+
+fn every_kind_of_change_is_told_and_what_changes_nothing_is_not<B: Backend>() {
+    let backend = B::new();
+    let store = backend.open();
+    group(&store, "c", &["a", "b"]);
+    let first = send(&store, "b", "c", 1).msg_id;
+    let second = send(&store, "b", "c", 2).msg_id;
+    let (mut of_a, mut of_b) = (Asking::new("a"), Asking::new("b"));
+    of_a.ask(&store);
+    of_b.ask(&store);
+    let mut expect = |a: &[ChangeKind], b: &[ChangeKind]| {
+        for (device, kinds) in [(&mut of_a, a), (&mut of_b, b)] {
+            let told = device.ask(&store);
+            let names: &[&str] = if kinds.is_empty() { &[] } else { &["c"] };
+            told.assert_names(names);
+            match told.changed.get("c") {
+                Some(one) if !told.anew => assert_eq!(one.kinds, kinds),
+                _ => {}
+            }
+        }
+    };
+    read(&store, "a", "c", second).unwrap();
+    expect(&[Read], &[]);
+    read(&store, "a", "c", first).unwrap();
+    expect(&[], &[]);
+    mute(&store, "a", "c", true);
+    expect(&[Membership], &[]);
+    mute(&store, "a", "c", true);
+    expect(&[], &[]);
+    change(&store, "c", set_role("b", Role::Admin));
+    expect(&[Membership], &[Membership]);
+    change(&store, "c", set_role("b", Role::Admin));
+    expect(&[], &[]);
+    change(&store, "c", add("x"));
+    expect(&[Membership], &[Membership]);
+    change(&store, "c", MemberChange { add: vec![user("x")], ..remove("nobody") });
+    expect(&[], &[]);
+    change(&store, "c", remove("x"));
+    expect(&[Membership], &[Membership]);
+    let history = ConversationChange { muted: None, history: Some(History::FromJoin) };
+    update(&store, &actor("a"), "c", history).unwrap();
+    expect(&[Membership], &[Membership]);
+    append(&store, vec![draft("b", "c", "b-1", "message 1")]).remove(0).unwrap();
+    expect(&[], &[]);
+    mute(&store, "a", "c", false);
+    send(&store, "b", "c", 3);
+    read(&store, "a", "c", send(&store, "a", "c", 4).msg_id).unwrap();
+    expect(&[Messages, Membership, Read], &[Messages]);
+}
+
+fn who_leaves_is_told_and_who_joins_again_too<B: Backend>() {
+    let backend = B::new();
+    let store = backend.open();
+    group(&store, "c", &["a", "b"]);
+    group(&store, "d", &["b"]);
+    send(&store, "a", "c", 1);
+    let (mut one, mut other) = (Asking::new("b"), Asking::new("b"));
+    one.ask(&store);
+    other.ask(&store);
+    change(&store, "c", remove("b"));
+    one.ask(&store).assert_left("c");
+    one.ask(&store).assert_names(&[]);
+    Asking::new("b").ask(&store).assert_names(&["d"]);
+    send(&store, "a", "c", 2);
+    one.ask(&store).assert_names(&[]);
+    change(&store, "c", add("b"));
+    let told = one.ask(&store);
+    told.assert_names(&["c"]);
+    let back = told.assert_kinds("c", &[Messages, Membership]);
+    assert_eq!((back.left, back.head_seq, back.unread), (false, 2, 0));
+    let told = other.ask(&store);
+    assert!(!told.assert_kinds("c", &[Messages, Membership]).left);
+    // In one call the last word counts: members are added, then removed.
+    change(&store, "c", MemberChange { add: vec![user("b")], ..remove("b") });
+    other.ask(&store).assert_left("c");
+}
+
+fn a_wide_group_is_told_like_any_other<B: Backend>() {
+    let backend = B::clocked();
+    let store = backend.open();
+    wide_group(&store, "w");
+    group(&store, "c", &["a", "b"]);
+    let mut device = Asking::new("a");
+    device.ask(&store).assert_names(&["c", "w"]);
+    device.ask(&store).assert_names(&[]);
+    let mut expect = |names: &[&str], kinds: &[ChangeKind]| {
+        backend.advance(5);
+        let told = device.ask(&store);
+        told.assert_names(names);
+        names.iter().for_each(|name| {
+            told.assert_kinds(name, kinds);
+        });
+    };
+    let said = send(&store, "m1", "w", 1).msg_id;
+    expect(&["w"], &[Messages]);
+    expect(&[], &[]);
+    read(&store, "a", "w", said).unwrap();
+    expect(&["w"], &[Read]);
+    read(&store, "m1", "w", said).unwrap();
+    mute(&store, "m1", "w", true);
+    expect(&[], &[]);
+    mute(&store, "a", "w", true);
+    expect(&["w"], &[Membership]);
+    change(&store, "w", add("new"));
+    expect(&["w"], &[Membership]);
+    change(&store, "w", set_role("new", Role::Admin));
+    expect(&["w"], &[Membership]);
+    send(&store, "m1", "w", 2);
+    send(&store, "b", "c", 2);
+    expect(&["c", "w"], &[Messages]);
+    let mut late = Asking::new("late");
+    late.ask(&store).assert_names(&[]);
+    change(&store, "w", add("late"));
+    let told = late.ask(&store);
+    told.assert_names(&["w"]);
+    assert_eq!(told.assert_kinds("w", &[Messages, Membership]).unread, 0);
+    change(&store, "w", remove("late"));
+    late.ask(&store).assert_left("w");
+}
+
+fn nothing_is_lost_when_a_group_grows_and_shrinks<B: Backend>() {
+    let backend = B::clocked();
+    let store = backend.open();
+    // After which steps the device asks: it must learn of the last message whatever it was away for.
+    for asks in 0..32_u32 {
+        let (name, reader) = (format!("c{asks}"), format!("a{asks}"));
+        group(&store, &name, &[&reader, "b"]);
+        group(&store, &format!("quiet{asks}"), &[&reader]);
+        let mut device = Asking::new(&reader);
+        device.ask(&store);
+        let mut known = 0;
+        let steps: [&dyn Fn(); 6] = [
+            &|| drop(send(&store, "b", &name, 1)),
+            &|| drop(change(&store, &name, crowd(true))),
+            &|| drop(send(&store, "b", &name, 2)),
+            &|| drop(change(&store, &name, crowd(false))),
+            &|| drop(send(&store, "b", &name, 3)),
+            &|| drop(change(&store, &name, set_role("b", Role::Admin))),
+        ];
+        let seq_after = [1, 1, 2, 2, 3, 3];
+        for (at, step) in steps.iter().enumerate() {
+            backend.advance(5);
+            step();
+            if asks & 1 << at == 0 && at + 1 < steps.len() {
+                continue;
+            }
+            let told = device.ask(&store);
+            told.assert_names(&[&name]);
+            let news: &[ChangeKind] = if seq_after[at] > known { &[Messages] } else { &[] };
+            assert_eq!(told.assert_kinds(&name, news).head_seq, seq_after[at], "asks {asks:b}");
+            known = seq_after[at];
+            device.ask(&store).assert_names(&[]);
+        }
+    }
+}
+
+fn parts_skip_nothing_and_owe_nothing<B: Backend>() {
+    let backend = B::clocked();
+    let store = backend.open();
+    let names: Vec<String> = (0..12).map(|n| format!("c{n:02}")).collect();
+    for name in &names {
+        match name.as_str() {
+            "c03" | "c07" => wide_group(&store, name),
+            _ => group(&store, name, &["a", "m1"]),
+        }
+    }
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    for limit in [1, 3, 100] {
+        Asking::new("a").ask_in_parts(&store, limit, |_| {}).assert_names(&names);
+    }
+    let mut devices = [1, 2, 5, 100].map(|limit| (limit, Asking::new("a")));
+    devices.iter_mut().for_each(|(_, device)| drop(device.ask(&store)));
+    // What was said first is read last, so that the last change is not the one that matters.
+    let said: Vec<MsgId> = names
+        .iter()
+        .map(|name| {
+            backend.advance(5);
+            send(&store, "m1", name, 1).msg_id
+        })
+        .collect();
+    for (name, up_to) in names.iter().zip(said).rev() {
+        backend.advance(5);
+        read(&store, "a", name, up_to).unwrap();
+    }
+    for (limit, device) in &mut devices {
+        let told = device.ask_in_parts(&store, *limit, |_| {});
+        told.assert_names(&names);
+        names.iter().for_each(|name| {
+            told.assert_kinds(name, &[Messages, Read]);
+        });
+        device.ask(&store).assert_names(&[]);
+    }
+}
+
+fn what_changes_between_two_parts_is_in_a_later_one<B: Backend>() {
+    let backend = B::clocked();
+    let store = backend.open();
+    for n in 0..6 {
+        backend.advance(5);
+        group(&store, &format!("c{n}"), &["a", "b"]);
+    }
+    let mut device = Asking::new("a");
+    // The first conversation is given first and changes behind the walk, the last one ahead of it; one is
+    // left behind, one ahead.
+    let told = device.ask_in_parts(&store, 2, |part| {
+        backend.advance(5);
+        if part == 1 {
+            send(&store, "b", "c0", 1);
+            send(&store, "b", "c5", 1);
+            change(&store, "c1", remove("a"));
+            change(&store, "c4", remove("a"));
+            group(&store, "c6", &["a", "b"]);
+        }
+    });
+    let seq = |name: &str| told.assert_kinds(name, &[Messages]).head_seq;
+    assert_eq!((seq("c0"), seq("c2"), seq("c3"), seq("c5"), seq("c6")), (1, 0, 0, 1, 0));
+    assert!(told.anew || told.changed["c1"].left);
+    assert!(told.changed.get("c4").is_none_or(|one| one.left));
+    device.ask(&store).assert_names(&[]);
+}
+
+fn a_cursor_that_is_not_good_any_more_begins_anew_and_says_why<B: Backend>() {
+    let backend = B::new();
+    let store = backend.open();
+    for name in ["c1", "c2", "c3"] {
+        group(&store, name, &["a"]);
+    }
+    let good = global(&store, "a", None, "", 100).unwrap().cursor;
+    let good = GlobalCursor::parse(&good).unwrap().unwrap();
+    let other_epoch = GlobalCursor { epoch: "0".repeat(32), ..good.clone() };
+    let ahead = GlobalCursor { noted: good.noted + (1 << 50), ..good.clone() };
+    for (cursor, reason) in [(other_epoch, ResetReason::EpochChanged), (ahead, ResetReason::PositionAhead)] {
+        let first = global(&store, "a", None, &cursor.to_string(), 2).unwrap();
+        assert_eq!(first.reset.map(|reset| (reset.reason, reset.oldest)), Some((reason, MsgId::NONE)));
+        assert_eq!((first.changed.len(), first.has_more), (2, true));
+        let mut device = Asking { user: "a".to_owned(), cursor: first.cursor };
+        let rest = device.ask(&store);
+        let given = first.changed.iter().map(|one| one.conversation.to_string());
+        let all = given.chain(rest.changed.keys().cloned()).collect::<std::collections::BTreeSet<_>>();
+        assert_eq!(all.into_iter().collect::<Vec<_>>(), ["c1", "c2", "c3"]);
+        device.ask(&store).assert_names(&[]);
+    }
+}
+
+fn nothing_of_another_tenant_or_user_is_told<B: Backend>() {
+    let backend = B::new();
+    let store = backend.open();
+    let there = im_domain::storage::Actor { tenant: Tenant::parse("globex").unwrap(), ..actor("a") };
+    group(&store, "c", &["a", "b"]);
+    group(&store, "of-b", &["b"]);
+    let mut device = Asking::new("a");
+    device.ask(&store).assert_names(&["c"]);
+    let of = |who| super::backend::block_on(store.global(who, None, None, 100)).unwrap().changed;
+    assert_eq!(of(&there), []);
+    let new = im_domain::conversation::NewConversation {
+        id: Some(id("c")),
+        kind: im_domain::conversation::ConversationKind::Group,
+        members: vec![user("b")],
+        history: History::All,
+    };
+    super::backend::block_on(store.create(&there, new)).unwrap();
+    send(&store, "b", "of-b", 1);
+    device.ask(&store).assert_names(&[]);
+    assert_eq!(of(&there).len(), 1);
+}
+
+fn the_list_is_in_the_order_of_what_was_said_whatever_else_happens<B: Backend>() {
+    let backend = B::clocked();
+    let store = backend.open();
+    for name in ["c1", "c2", "c3"] {
+        backend.advance(5);
+        group(&store, name, &["a", "b"]);
+    }
+    let step = |step: &dyn Fn(), order: &[&str]| {
+        backend.advance(5);
+        step();
+        for limit in [1, 2, 100] {
+            assert_eq!(listed(&store, "a", limit), order, "in parts of {limit}");
+        }
+    };
+    step(&|| (), &["c3", "c2", "c1"]);
+    step(&|| drop(send(&store, "b", "c1", 1)), &["c1", "c3", "c2"]);
+    let said = send(&store, "b", "c1", 2).msg_id;
+    step(&|| drop(send(&store, "a", "c2", 1)), &["c2", "c1", "c3"]);
+    step(&|| drop(read(&store, "a", "c1", said)), &["c2", "c1", "c3"]);
+    step(&|| drop(mute(&store, "a", "c3", true)), &["c2", "c1", "c3"]);
+    step(&|| drop(change(&store, "c3", set_role("b", Role::Admin))), &["c2", "c1", "c3"]);
+    step(&|| drop(change(&store, "c3", add("x"))), &["c2", "c1", "c3"]);
+    step(&|| drop(change(&store, "c2", remove("a"))), &["c1", "c3"]);
+    step(&|| drop(change(&store, "c2", add("a"))), &["c2", "c1", "c3"]);
+    let mut silent = draft("b", "c3", "silent", "x");
+    silent.silent = true;
+    step(&|| drop(append(&store, vec![silent.clone()])), &["c3", "c2", "c1"]);
+}
+
+fn wide_groups_stand_in_the_list_where_they_belong<B: Backend>() {
+    let backend = B::clocked();
+    let store = backend.open();
+    let step = |step: &dyn Fn(), order: &[&str]| {
+        backend.advance(5);
+        step();
+        for limit in [1, 2, 3, 100] {
+            assert_eq!(listed(&store, "a", limit), order, "in parts of {limit}");
+        }
+    };
+    step(&|| wide_group(&store, "w1"), &["w1"]);
+    step(&|| group(&store, "c1", &["a", "m1"]), &["c1", "w1"]);
+    step(&|| wide_group(&store, "w2"), &["w2", "c1", "w1"]);
+    step(&|| group(&store, "c2", &["a", "m1"]), &["c2", "w2", "c1", "w1"]);
+    step(&|| drop(send(&store, "m1", "w1", 1)), &["w1", "c2", "w2", "c1"]);
+    step(&|| drop(send(&store, "m1", "c1", 1)), &["c1", "w1", "c2", "w2"]);
+    // Others who come and go move nothing, even when a group becomes wide or ceases to be.
+    step(&|| drop(change(&store, "c2", crowd(true))), &["c1", "w1", "c2", "w2"]);
+    step(&|| drop(send(&store, "m1", "w2", 1)), &["w2", "c1", "w1", "c2"]);
+    let few = MemberChange { remove: (2..9).map(|n| user(&format!("m{n}"))).collect(), ..Default::default() };
+    step(&|| drop(change(&store, "w1", few.clone())), &["w2", "c1", "w1", "c2"]);
+    step(&|| drop(change(&store, "c2", few.clone())), &["w2", "c1", "w1", "c2"]);
+    step(&|| drop(send(&store, "m1", "c2", 1)), &["c2", "w2", "c1", "w1"]);
+    step(&|| drop(change(&store, "w2", remove("a"))), &["c2", "c1", "w1"]);
+    step(&|| drop(change(&store, "w2", add("a"))), &["w2", "c2", "c1", "w1"]);
+}
+
+fn among_concurrent_writers_a_device_is_told_of_everything<B: Backend>() {
+    const WRITERS: usize = 6;
+    const MESSAGES: usize = 15;
+    let backend = B::new();
+    let store = backend.open();
+    for n in 0..3 {
+        group(&store, &format!("c{n}"), &["a", "b"]);
+    }
+    wide_group(&store, "c3");
+    change(&store, "c3", add("b"));
+    let open = backend.opener();
+    let writers: Vec<_> = (0..WRITERS)
+        .map(|writer| {
+            let open = open.clone();
+            std::thread::spawn(move || {
+                let store = open();
+                for n in 0..MESSAGES {
+                    send(&store, "b", &format!("c{}", (writer + n) % 4), writer * 1_000 + n);
+                }
+            })
+        })
+        .collect();
+    let mut device = Asking::new("a");
+    let mut heads = BTreeMap::new();
+    loop {
+        let are_done = writers.iter().all(std::thread::JoinHandle::is_finished);
+        for (name, one) in device.ask_in_parts(&store, 2, |_| {}).changed {
+            heads.insert(name, one.head_seq);
+        }
+        if are_done {
+            break;
+        }
+    }
+    writers.into_iter().for_each(|writer| writer.join().unwrap());
+    assert_eq!(heads.values().sum::<u64>(), (WRITERS * MESSAGES) as u64, "{heads:?}");
+}
