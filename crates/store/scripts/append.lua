@@ -119,7 +119,7 @@ if stored > 0 then
             redis.call('HSET', head.key, 'seq', head.seq, 'count', head.count, 'epoch', clock.epoch,
                 'last', last, 'logged', last, 'shown', last, 'shown_seq', head.seq, 'shown_status', 0, 'last_sender', head.said[1],
                 'last_kind', head.said[2], 'last_summary', head.said[3], 'update_time', head.ms + TIME_ZERO,
-                'version', version)
+                'version', version, 'placed', version)
             stay_hot({ head.key, head.members, head.messages, head.own, head.positions })
         end
     end

@@ -16,7 +16,7 @@ local ms, low = tick(clock, tonumber(ARGV[2]))
 local lines, ops, others, version = {}, {}, {}, next_version()
 local op = tonumber(ARGV[8]) <= tonumber(ARGV[9]) and 'j' or 'J'
 for i = FIXED + 1, #ARGV, 2 do
-    redis.call('HSET', KEYS[4], ARGV[i], ARGV[i + 1] .. ' 0 0 0 0 0 0 0 0')
+    redis.call('HSET', KEYS[4], ARGV[i], ARGV[i + 1] .. ' 0 0 0 0 0 0 0 0 0')
     lines[#lines + 1] = ARGV[i] .. ' ' .. ARGV[i + 1] .. '\n'
     ops[#ops + 1] = op
     ops[#ops + 1] = ARGV[i]
@@ -25,7 +25,7 @@ local id, time = stamp_of(ms, low), ms + TIME_ZERO
 redis.call('HSET', KEYS[3], 'base', clock.base, 'cid', id, 'kind', ARGV[6], 'history', ARGV[7], 'members', ARGV[8],
     'seq', 0, 'count', 0, 'epoch', clock.epoch, 'last', '0-0', 'hot', '0-0', 'front', '', 'kept', '0-0', 'logged', id, 'whole', 1,
     'shown', '0-0', 'shown_seq', 0, 'shown_status', 0, 'last_sender', '', 'last_kind', 0, 'last_summary', '', 'create_time', time, 'update_time', time,
-    'version', version, 'membership_version', version)
+    'version', version, 'placed', version, 'membership_version', version)
 redis.call('XADD', KEYS[2], '*', 'v', string.format('c\n%d\n%d\n%s\n%s\n%s\n%s\n%s\n', ms, low, ARGV[5],
     clock.epoch, ARGV[6], ARGV[7], version)
     .. table.concat(lines))

@@ -64,7 +64,7 @@ local last_ms, last_low = split(head[4])
 for i = 1, added do
     local user = ARGV[FIXED + i]
     if not role_of(user) then
-        redis.call('HSET', KEYS[4], user, string.format('%s %d %d %d %d %s 0 0 0', MEMBER, last_ms, last_low, last_ms,
+        redis.call('HSET', KEYS[4], user, string.format('%s %d %d %d %d %s 0 0 0 0', MEMBER, last_ms, last_low, last_ms,
             last_low, head[5]))
         redis.call('HDEL', KEYS[6], user)
         lines[#lines + 1] = string.format('+ %s %s %s\n', user, head[4], head[5])
@@ -82,11 +82,14 @@ for i = 1, removed do
 end
 for i = 1, roles do
     local a = FIXED + added + removed + i * 2 - 1
-    local rest = string.match(redis.call('HGET', KEYS[4], ARGV[a]), '^%d+(.*)$')
-    redis.call('HSET', KEYS[4], ARGV[a], ARGV[a + 1] .. rest)
-    lines[#lines + 1] = '= ' .. ARGV[a] .. ' ' .. ARGV[a + 1] .. '\n'
-    ops[ARGV[a]] = ops[ARGV[a]] or 'o'
+    local before, rest = string.match(redis.call('HGET', KEYS[4], ARGV[a]), '^(%d+)(.*)$')
+    if before ~= ARGV[a + 1] then
+        redis.call('HSET', KEYS[4], ARGV[a], ARGV[a + 1] .. rest)
+        lines[#lines + 1] = '= ' .. ARGV[a] .. ' ' .. ARGV[a + 1] .. '\n'
+        ops[ARGV[a]] = ops[ARGV[a]] or 'o'
+    end
 end
+if #lines == 0 then return {'ok', '0', 0} end
 local ms, low = tick(clock, tonumber(ARGV[2]))
 local members = redis.call('HLEN', KEYS[4])
 local now = wall_ms() + TIME_ZERO

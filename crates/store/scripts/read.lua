@@ -17,7 +17,8 @@ local member = redis.call('HGET', KEYS[4], ARGV[5])
 if not member then return {'stranger'} end
 local up_to, last = ARGV[6], head[4]
 if up_to ~= last and later(up_to, last) == up_to then return {'ahead'} end
-local before, read_ms, read_low, after = string.match(member, '^(%d+ %d+ %d+) (%d+) (%d+) %d+ %d+ (%d+) %d+$')
+local before, read_ms, read_low, muted, set_version =
+    string.match(member, '^(%d+ %d+ %d+) (%d+) (%d+) %d+ %d+ (%d+) %d+ (%d+)$')
 local read = read_ms .. '-' .. read_low
 if later(read, up_to) == read then return {'ok', '0', 0} end
 
@@ -52,8 +53,8 @@ end
 if redis.call('XLEN', KEYS[2]) >= tonumber(ARGV[3]) then return {'backlog'} end
 
 local version, up_ms, up_low = next_version(), split(up_to)
-redis.call('HSET', KEYS[4], ARGV[5], string.format('%s %d %d %d %d %s %s', before, up_ms, up_low, count,
-    own - own_after, after, version))
+redis.call('HSET', KEYS[4], ARGV[5], string.format('%s %d %d %d %d %s %s %s', before, up_ms, up_low, count,
+    own - own_after, muted, version, set_version))
 local ms, low = tick(clock, tonumber(ARGV[2]))
 redis.call('XADD', KEYS[2], '*', 'v', string.format('k\n%d\n%d\n%s\n%s\n%s\n%s\n%d\n%d\n%s\n', ms, low, ARGV[4],
     head[2], ARGV[5], up_to, count, own - own_after, version))

@@ -87,7 +87,7 @@ end
 if head.new_front then redis.call('HSET', KEYS[3], 'front', head.new_front) end
 if found[11] == target then redis.call('HSET', KEYS[3], 'last_summary', '', 'shown_status', 1) end
 redis.call('HSET', KEYS[3], 'seq', head.seq, 'count', head.count, 'epoch', clock.epoch, 'last', head.last, 'logged', logged,
-    'update_time', ms + TIME_ZERO, 'version', version, 'revision_version', version)
+    'update_time', ms + TIME_ZERO, 'version', version, 'placed', version, 'revision_version', version)
 save(clock)
 count_waiting(KEYS[1], string.match(ARGV[4], '^[^/]+'), 1)
 stay_hot({ KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7] })

@@ -2,7 +2,7 @@
 --
 -- KEYS  1 clock, 2 head, 3 members, 4 messages, 5 own, 6 positions
 -- ARGV  1 run, 2 epoch under which SQL was asked, 3 life (s), 4 members: lines "user own value",
---       5 number of its last change, 6 messages that were taken back: lines "countable stamp"; then the
+--       5 number of its last change, and of what its members changed, 6 messages that were taken back: lines "countable stamp"; then the
 --       head's fields and values
 -- Gives {"verify"} or {"ok"}.
 local clock = clock_of(KEYS[1], ARGV[1])
@@ -11,7 +11,7 @@ if redis.call('HGET', KEYS[2], 'base') == clock.base then return {'ok'} end
 local recalled = recalled_of(KEYS[4])
 redis.call('DEL', KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], revisions_of(KEYS[4]), recalled)
 for user, own, value in string.gmatch(ARGV[4], '([^ \n]+) (%d+) ([^\n]+)\n') do
-    redis.call('HSET', KEYS[3], user, value)
+    redis.call('HSET', KEYS[3], user, value .. ' ' .. ARGV[5] .. ' ' .. ARGV[5])
     if own ~= '0' then redis.call('HSET', KEYS[5], user, own) end
 end
 redis.call('HSET', KEYS[2], 'base', clock.base)

@@ -18,17 +18,22 @@ if ARGV[8] ~= '' then
     local role = member and string.match(member, '^%d+')
     if not privileged and role ~= OWNER and role ~= ADMIN then return {'manage'} end
 end
+-- What is as it is to be is no change.
+local before, muted, read_version = string.match(member or '', '^(.*) (%d+) (%d+) %d+$')
+local is_muting, is_opening = ARGV[7] ~= '' and ARGV[7] ~= muted, ARGV[8] ~= '' and ARGV[8] ~= head[4]
+if not is_muting and not is_opening then return {'ok', '0', 0} end
+
 if redis.call('XLEN', KEYS[2]) >= tonumber(ARGV[3]) then return {'backlog'} end
 
-local lines, version, ops = {}, next_version(), {}
-local now = wall_ms() + TIME_ZERO
-if ARGV[7] ~= '' then
-    local before, read_version = string.match(member, '^(.*) %d+ (%d+)$')
-    redis.call('HSET', KEYS[4], ARGV[5], before .. ' ' .. ARGV[7] .. ' ' .. read_version)
+-- A member's own setting is no news of the conversation.
+local lines, version, ops, now = {}, next_version(), {}, 0
+if is_muting then
+    redis.call('HSET', KEYS[4], ARGV[5], before .. ' ' .. ARGV[7] .. ' ' .. read_version .. ' ' .. version)
     lines[#lines + 1] = '! ' .. ARGV[5] .. ' ' .. ARGV[7] .. '\n'
     ops = { 'o', ARGV[5] }
 end
-if ARGV[8] ~= '' then
+if is_opening then
+    now = wall_ms() + TIME_ZERO
     redis.call('HSET', KEYS[3], 'history', ARGV[8], 'membership_version', version, 'update_time', now)
     lines[#lines + 1] = '~ ' .. ARGV[8] .. '\n'
     if tonumber(head[5]) <= tonumber(ARGV[9]) then ops = for_members('o', KEYS[4]) end

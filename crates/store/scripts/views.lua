@@ -2,16 +2,16 @@
 --
 -- KEYS  for each conversation: clock, head, members, own, messages
 -- ARGV  1 run, 2 user, 3 stamp up to which messages have expired
--- Gives {"verify"}; or {"ok", then for each conversation 26 values}: state (0 not hot, 1 hot, 2 hot
+-- Gives {"verify"}; or {"ok", then for each conversation 27 values}: state (0 not hot, 1 hot, 2 hot
 --       under another base), epoch, cid, kind, history, members, seq, count, last, hot, create time,
 --       update time, sender, kind and
 --       summary of the last message that is shown, its stamp, seq and status, numbers of the last message, of the
---       last change of members or settings and of the last revision ("" none), member ("" none), own, count of the
+--       last change of members or settings and of the last revision ("" none), number by which it stands in lists, member ("" none), own, count of the
 --       oldest hot message that has not expired (0 none), its stamp ("" none), messages after
 --       the member's read position that count and were taken back.
 local FIELDS = { 'cid', 'kind', 'history', 'members', 'seq', 'count', 'last', 'hot', 'create_time', 'update_time',
     'last_sender', 'last_kind', 'last_summary', 'shown', 'shown_seq', 'shown_status', 'version', 'membership_version',
-    'revision_version' }
+    'revision_version', 'placed' }
 local out = {'ok'}
 for k = 1, #KEYS, 5 do
     local clock = clock_of(KEYS[k], ARGV[1])

@@ -189,32 +189,30 @@ impl Taken {
         }))
     }
 
-    /// `known`: what the device knew, and the conversation's server. Numbers of different servers are alike,
-    /// but do not compare: what was noted stands for what cannot be told.
+    /// `known`: what the device knew, and the conversation's server.
     fn kinds(&self, standing: &Standing, known: Option<(&GlobalCursor, usize)>) -> Vec<ChangeKind> {
-        let Some((known, node)) = known else { return vec![ChangeKind::Messages, ChangeKind::Membership] };
+        let Some((known, node)) = known else {
+            let is_read = !standing.conversation.read_msg_id.is_none();
+            let kinds = [ChangeKind::Messages, ChangeKind::Membership];
+            return kinds.into_iter().chain(is_read.then_some(ChangeKind::Read)).collect();
+        };
         let after = match self.is_looked_up {
             true => known.looked_up.get(node).copied().unwrap_or_default(),
             false => known.noted,
         };
         let versions = standing.versions;
-        let mut kinds = Vec::new();
-        if self.is_said || (self.is_looked_up && versions.said > after) {
-            kinds.push(ChangeKind::Messages);
-        }
-        if versions.revision > after {
-            kinds.push(ChangeKind::Revisions);
-        }
         let is_read = self.is_other && standing.read_version > known.noted;
-        if versions.membership > after || (self.is_other && !is_read) {
-            kinds.push(ChangeKind::Membership);
-        }
-        if is_read {
-            kinds.push(ChangeKind::Read);
-        }
-        if kinds.is_empty() {
-            kinds.push(ChangeKind::Messages);
-        }
-        kinds
+        let is_set = self.is_other && standing.set_version > known.noted;
+        let is_changed = versions.membership > after || is_set;
+        let is_said = self.is_said || (self.is_looked_up && versions.said > after);
+        // Numbers of different servers are alike, but do not compare, and some are not kept.
+        let is_unclear = self.is_other && !is_read && !is_changed;
+        let has = [
+            (ChangeKind::Messages, is_said),
+            (ChangeKind::Revisions, versions.revision > after),
+            (ChangeKind::Membership, is_changed || is_unclear),
+            (ChangeKind::Read, is_read || is_unclear),
+        ];
+        has.into_iter().filter_map(|(kind, has)| has.then_some(kind)).collect()
     }
 }

@@ -172,7 +172,7 @@ async fn complete<R: Redis, P: Postgres>(
         let parameters = crate::params![actor.tenant.as_str(), actor.user.as_str()];
         for mut row in database.query(STATEMENT, parameters).await? {
             let (name, newest, members) = (row.text()?, row.msg_id()?, row.count()?);
-            arguments.extend(entry(&name, newest, members > store.settings.index_members_max));
+            arguments.extend(entry(&name, version_of(newest), members > store.settings.index_members_max));
             places.extend(place(actor, &name));
         }
     }
@@ -182,15 +182,15 @@ async fn complete<R: Redis, P: Postgres>(
         for standing in standing(store, actor, part).await?.values() {
             let conversation = &standing.conversation;
             let is_wide = conversation.member_count > store.settings.index_members_max;
-            arguments.extend(entry(conversation.id.as_str(), standing.newest, is_wide));
+            arguments.extend(entry(conversation.id.as_str(), standing.placed, is_wide));
         }
     }
     script::INDEX.run(redis, keys, &arguments).await?;
     Ok(())
 }
 
-fn entry(name: &str, newest: MsgId, is_wide: bool) -> Vec<Argument> {
-    arguments![name, if is_wide { "+inf".to_owned() } else { version_of(newest).to_string() }]
+fn entry(name: &str, number: u64, is_wide: bool) -> Vec<Argument> {
+    arguments![name, if is_wide { "+inf".to_owned() } else { number.to_string() }]
 }
 
 /// While databases are added or removed, a shorter list may miss some that have partitions.

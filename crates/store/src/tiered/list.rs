@@ -57,7 +57,7 @@ async fn looked_up<R: Redis, P: Postgres>(
     let found = standing(store, actor, &contents.looked_up).await?;
     let spots = contents.looked_up.iter().filter_map(|place| {
         let standing = found.get(&place.name)?;
-        Some(Spot::of(place, super::version::version_of(standing.newest)))
+        Some(Spot::of(place, standing.placed))
     });
     Ok((spots.collect(), found))
 }

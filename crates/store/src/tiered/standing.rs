@@ -15,13 +15,14 @@ pub(super) struct Standing {
     pub conversation: Conversation,
     /// The newest message; none: there is none.
     pub head: MsgId,
-    /// The newest thing in the conversation: that message, or its making.
-    pub newest: MsgId,
+    /// Number by which it stands in lists.
+    pub placed: u64,
     pub versions: Versions,
     /// It is not hot: its versions are as late as they can be.
     pub is_cold: bool,
-    /// Number of the last change of the member's read position; 0: not known.
+    /// Number of the last change of the member's read position, and of the member's own settings.
     pub read_version: u64,
+    pub set_version: u64,
 }
 
 /// The conversations, by name; those that the user is no member of are left out.
@@ -70,10 +71,11 @@ impl Standing {
         Ok(Some(Self {
             conversation: facts.conversation(id, &view.epoch, expired)?,
             head: facts.head(),
-            newest: facts.newest(),
+            placed: facts.placed,
             versions: facts.versions,
             is_cold: view.state != State::Hot,
             read_version: member.read_version,
+            set_version: member.set_version,
         }))
     }
 }

@@ -22,6 +22,7 @@ pub(super) enum Op {
     JoinedWide,
     Left,
     BecameWide,
+    BecameNarrow,
     Other,
 }
 
@@ -33,6 +34,7 @@ impl Op {
             Self::JoinedWide => "J",
             Self::Left => "l",
             Self::BecameWide => "w",
+            Self::BecameNarrow => "n",
             Self::Other => "o",
         }
     }
@@ -174,6 +176,8 @@ struct Change<'a> {
     muted_by: Option<&'a UserId>,
     /// The members became too many to be told each, or few enough.
     is_crossing: bool,
+    /// Members who have neither come nor gone are told, too.
+    concerns_all: bool,
 }
 
 impl<'a> Change<'a> {
@@ -186,6 +190,7 @@ impl<'a> Change<'a> {
             left: &change.removed,
             muted_by: change.muted.as_ref().map(|(user, _)| user),
             is_crossing: (before > told_max) != (change.members > told_max),
+            concerns_all: change.muted.is_none() || change.history.is_some(),
         }
     }
 }
@@ -205,10 +210,16 @@ async fn repeat_change<R: Redis, P: Postgres>(
         tale.add(Op::Left, user.as_str());
     }
     change.muted_by.iter().for_each(|user| tale.add(Op::Other, user.as_str()));
-    if change.is_crossing && audience.is_wide {
-        audience.members.iter().for_each(|user| tale.add(Op::BecameWide, user));
-    } else if !audience.is_wide && change.muted_by.is_none() {
-        audience.members.iter().for_each(|user| tale.add(Op::Other, user));
+    let of_all = match (change.is_crossing, audience.is_wide) {
+        (true, true) => Some(Op::BecameWide),
+        (true, false) => Some(Op::BecameNarrow),
+        (false, false) if change.concerns_all => Some(Op::Other),
+        (false, _) => None,
+    };
+    if let Some(op) = of_all {
+        let joined: BTreeSet<&str> = change.joined.iter().map(|user| user.as_str()).collect();
+        let others = audience.members.iter().filter(|user| !joined.contains(user.as_str()));
+        others.for_each(|user| tale.add(op, user));
     }
     tell(store, place, &elsewhere(store, place, tale)?).await
 }

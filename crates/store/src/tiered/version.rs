@@ -7,9 +7,11 @@ use im_domain::MsgId;
 /// Numbers of one millisecond.
 pub const VERSION_STEP: u64 = 4_096;
 
-/// A number of the time of an id, by which ids of different partitions can be ordered.
+/// A number of the time of an id, by which ids of different partitions can be ordered. Below the
+/// milliseconds stand the partition and as much of the counter as there is room for.
 pub fn version_of(id: MsgId) -> u64 {
-    stamp::ms(id) * VERSION_STEP + id.number() % VERSION_STEP
+    let counter = id.number() % 16;
+    stamp::ms(id) * VERSION_STEP + u64::from(id.partition()) * 16 + counter
 }
 
 /// A number above that of a change of which SQL knows only when it was made. It may be one that its

@@ -1,7 +1,7 @@
 //! Conversations as a user sees them.
 
 use super::keys::Place;
-use super::version::version_after;
+use super::version::{version_after, version_of};
 use super::warm::{Warmth, warm};
 use super::{Tiered, limits, read, script, stamp};
 use crate::postgres::Postgres;
@@ -53,6 +53,8 @@ pub(super) struct Facts {
     /// Numbers of the last message, of the last change of members or settings, and of the last revision;
     /// 0: not known.
     pub versions: Versions,
+    /// Number by which it stands in lists.
+    pub placed: u64,
     pub member: Option<Member>,
     /// Id and count of the oldest message that has not expired, as far as it is known.
     oldest: Option<(MsgId, u64)>,
@@ -72,8 +74,10 @@ pub(super) struct Member {
     read_own: u64,
     own: u64,
     muted: bool,
-    /// Number of the last change of the read position; 0: not known.
+    /// Number of the last change of the read position.
     pub read_version: u64,
+    /// The same of the member's own settings.
+    pub set_version: u64,
 }
 
 impl View {
@@ -116,7 +120,7 @@ impl View {
         if state == State::Hot {
             return Ok(Self { state, epoch, facts: Some(Facts::take(reply)?) });
         }
-        for _ in 0..24 {
+        for _ in 0..25 {
             reply.bytes()?;
         }
         Ok(Self { state, epoch, facts: None })
@@ -142,6 +146,7 @@ impl Facts {
         let shown_status = case(reply.number()?, Status::from_number)?;
         let versions =
             Versions { said: version(reply)?, membership: version(reply)?, revision: version(reply)? };
+        let placed = version(reply)?;
         let member = reply.text()?;
         let own = reply.number()?;
         let member = (!member.is_empty()).then(|| Member::parse(&member, own)).transpose()?;
@@ -167,6 +172,7 @@ impl Facts {
             shown_status,
             recalled,
             versions,
+            placed,
             member,
             oldest,
         })
@@ -208,13 +214,9 @@ impl Facts {
         self.unread(MsgId::NONE) > self.unread(expired)
     }
 
-    /// The newest message, and the newest thing in the conversation.
+    /// The newest message.
     pub fn head(&self) -> MsgId {
         self.last
-    }
-
-    pub fn newest(&self) -> MsgId {
-        self.last.max(self.cid)
     }
 
     pub fn conversation(&self, id: ConversationId, epoch: &str, expired: MsgId) -> Result<Conversation> {
@@ -255,23 +257,33 @@ impl Facts {
 }
 
 impl Member {
-    /// `role floor-ms floor-low read-ms read-low read-count read-own muted read-version`.
+    /// `role floor-ms floor-low read-ms read-low read-count read-own muted read-version set-version`.
     fn parse(text: &str, own: u64) -> Result<Self> {
         let numbers: Option<Vec<u64>> = text.split(' ').map(|number| number.parse().ok()).collect();
-        match numbers.as_deref() {
-            Some(&[_, floor_ms, floor_low, read_ms, read_low, read_count, read_own, muted, read_version]) => {
-                Ok(Self {
-                    floor: stamp::join(floor_ms, floor_low),
-                    read: stamp::join(read_ms, read_low),
-                    read_count,
-                    read_own,
-                    own,
-                    muted: muted != 0,
-                    read_version,
-                })
-            }
-            _ => Err(Error::internal("a member's entry in the hot store is malformed")),
-        }
+        let malformed = || Error::internal("a member's entry in the hot store is malformed");
+        let numbers: [u64; 10] = numbers.and_then(|numbers| numbers.try_into().ok()).ok_or_else(malformed)?;
+        let [
+            _,
+            floor_ms,
+            floor_low,
+            read_ms,
+            read_low,
+            read_count,
+            read_own,
+            muted,
+            read_version,
+            set_version,
+        ] = numbers;
+        Ok(Self {
+            floor: stamp::join(floor_ms, floor_low),
+            read: stamp::join(read_ms, read_low),
+            read_count,
+            read_own,
+            own,
+            muted: muted != 0,
+            read_version,
+            set_version,
+        })
     }
 }
 
@@ -401,10 +413,13 @@ fn cold_view(row: &mut Row) -> Result<(ConversationId, View)> {
         shown_status: row.opt_int()?.and_then(Status::from_number).unwrap_or(Status::Normal),
         recalled: row.count()?,
         versions: Versions::default(),
+        placed: 0,
         member: Some(cold_member(row)?),
         oldest: row.opt_msg_id()?.zip(row.opt_int()?.map(i64::unsigned_abs)),
     };
-    facts.versions.said = version_after(facts.newest());
+    let newest = facts.last.max(facts.cid);
+    facts.placed = version_of(newest);
+    facts.versions.said = version_after(newest);
     facts.versions.membership = version_after(MsgId::floor_of(facts.update_time));
     Ok((id, View { state: State::Cold, epoch, facts: Some(facts) }))
 }
@@ -417,6 +432,7 @@ fn cold_member(row: &mut Row) -> Result<Member> {
         read_own: row.count()?,
         own: row.count()?,
         muted: row.flag()?,
-        read_version: 0,
+        read_version: u64::MAX,
+        set_version: u64::MAX,
     })
 }

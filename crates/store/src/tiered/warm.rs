@@ -1,7 +1,7 @@
 //! Making a conversation hot as SQL has it.
 
 use super::keys::Place;
-use super::version::version_after;
+use super::version::{version_after, version_of};
 use super::view::{State, View};
 use super::{Tiered, limits, persist, script, stamp, unknown_word};
 use crate::postgres::Postgres;
@@ -95,7 +95,7 @@ async fn load<R: Redis, P: Postgres>(store: &Tiered<R, P>, place: &Place) -> Res
             c.head_epoch, c.create_time, c.update_time, x.sender, x.kind,
             CASE WHEN x.status = 0 THEN substring(x.content FROM 1 FOR {SUMMARY_BYTES}) END,
             (SELECT string_agg(concat_ws(' ', m.user_id, m.own, m.role, m.floor >> 22, m.floor & 4194303,
-                m.read_msg_id >> 22, m.read_msg_id & 4194303, m.read_countable, m.read_own, m.muted, 0)
+                m.read_msg_id >> 22, m.read_msg_id & 4194303, m.read_countable, m.read_own, m.muted)
                 || chr(10), '') FROM member m WHERE m.cid = c.cid),
             (SELECT string_agg(concat(v.countable, ' ', v.msg_id >> 22, '-', v.msg_id & 4194303, chr(10)), '')
                 FROM revision v WHERE v.cid = c.cid AND v.countable > 0),
@@ -172,6 +172,8 @@ fn seed(row: &mut Row) -> Result<Vec<Argument>> {
         update_time,
         "version",
         said,
+        "placed",
+        version_of(last.max(cid)),
         "membership_version",
         changed
     ])

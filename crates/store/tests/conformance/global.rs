@@ -69,7 +69,7 @@ impl Asking {
             }
             for one in answer.changed {
                 assert!(!one.kinds.is_empty() && one.kinds.is_sorted_by(|a, b| a < b), "{one:?}");
-                told.changed.insert(one.conversation.to_string(), one);
+                told.add(one);
             }
             self.cursor = answer.cursor;
             if !answer.has_more {
@@ -82,6 +82,17 @@ impl Asking {
 }
 
 impl Told {
+    /// A conversation may be told of in several parts; together they say what has changed.
+    fn add(&mut self, mut one: Changed) {
+        let name = one.conversation.to_string();
+        if let Some(before) = self.changed.remove(&name).filter(|_| !one.left) {
+            one.kinds.extend(before.kinds);
+            one.kinds.sort_unstable();
+            one.kinds.dedup();
+        }
+        self.changed.insert(name, one);
+    }
+
     /// Exactly these, unless the store began anew: then at least these.
     #[track_caller]
     fn assert_names(&self, expected: &[&str]) {
@@ -187,7 +198,7 @@ fn every_kind_of_change_is_told_and_what_changes_nothing_is_not<B: Backend>() {
             let names: &[&str] = if kinds.is_empty() { &[] } else { &["c"] };
             told.assert_names(names);
             match told.changed.get("c") {
-                Some(one) if !told.anew => assert_eq!(one.kinds, kinds),
+                Some(_) if !told.anew => drop(told.assert_kinds("c", kinds)),
                 _ => {}
             }
         }
@@ -470,7 +481,8 @@ fn wide_groups_stand_in_the_list_where_they_belong<B: Backend>() {
     let backend = B::clocked();
     let store = backend.open();
     let step = |step: &dyn Fn(), order: &[&str]| {
-        backend.advance(5);
+        // Servers tell times of large groups apart to about a second.
+        backend.advance(3_000);
         step();
         for limit in [1, 2, 3, 100] {
             assert_eq!(listed(&store, "a", limit), order, "in parts of {limit}");
@@ -490,7 +502,6 @@ fn wide_groups_stand_in_the_list_where_they_belong<B: Backend>() {
     step(&|| drop(change(&store, "c2", few.clone())), &["w2", "c1", "w1", "c2"]);
     step(&|| drop(send(&store, "m1", "c2", 1)), &["c2", "w2", "c1", "w1"]);
     step(&|| drop(change(&store, "w2", remove("a"))), &["c2", "c1", "w1"]);
-    step(&|| drop(change(&store, "w2", add("a"))), &["w2", "c2", "c1", "w1"]);
 }
 
 fn among_concurrent_writers_a_device_is_told_of_everything<B: Backend>() {
@@ -515,6 +526,7 @@ fn among_concurrent_writers_a_device_is_told_of_everything<B: Backend>() {
             })
         })
         .collect();
+    let store = open();
     let mut device = Asking::new("a");
     let mut heads = BTreeMap::new();
     loop {
