@@ -17,11 +17,13 @@ impl PerTenant {
         Self { general, own: BTreeMap::new() }
     }
 
-    /// Reads a number from 1 on, then any number of `tenant=number`, separated by commas. Errors call it
-    /// `name`.
+    /// Reads a number from 1 on, then any number of `tenant=number`, separated by commas. An error is
+    /// `internal`, as no client is to blame, and calls the setting `name`.
     pub fn parse(name: &'static str, text: &str) -> Result<Self> {
-        let refused =
-            || Error::invalid(name, "must be a number from 1 on, then tenant=number, with commas between");
+        let refused = || {
+            let rule = "must be a number from 1 on, then tenant=number, with commas between";
+            Error::internal(format!("variable {name}: {rule}"))
+        };
         let number = |text: &str| text.trim().parse().ok().filter(|number| *number > 0).ok_or_else(refused);
         let mut parts = text.split(',');
         let general = number(parts.next().unwrap_or_default())?;

@@ -2,9 +2,13 @@
 //! with them; skipped where `IM_URL` is set.
 
 use super::{ENOUGH, away};
+use im_tests::command::im;
+use im_tests::manifest;
 use im_tests::process::Signal;
+use im_tests::profile::Profile;
 use im_tests::push::{confirm, due, settings, until_due};
 use im_tests::routes::SYNC;
+use im_tests::scratch::Scratch;
 use im_tests::server::{Server, Setup};
 use im_tests::talk::{group, say, say_many, send_batch, text};
 use im_tests::tenant::Tenant;
@@ -132,12 +136,20 @@ async fn what_waits_and_what_is_set_outlive_a_kill() {
     }
 }
 
-#[tokio::test]
-async fn rules_that_are_none_are_told_by_name() {
-    let mut rules = common();
-    rules[1].1 = "soon".to_owned();
-    let Some(server) = server(rules) else { return };
-    let tenant = Tenant::on(&server, "rules-bad");
-    let answer = tenant.service().post(im_tests::routes::PUSH_DUE, json!({})).await;
-    assert!(answer.status >= 500, "{}: {}", answer.status, answer.body);
+/// The operator is told, before anybody is served.
+#[test]
+fn rules_that_are_none_are_told_by_name() {
+    if !Profile::Embedded.is_current("needs no servers") {
+        return;
+    }
+    let data = Scratch::new();
+    let manifest = manifest::root().join("spin.toml").display().to_string();
+    let folder = data.path().display().to_string();
+    for (name, rule) in [("push_wait_ms", "soon"), ("push_messages", "0"), ("push_offline_ms", "1,a b=2")] {
+        let set = format!("{name}={rule}");
+        let args = ["up", "--manifest", &manifest, "--data", &folder, "--listen", "127.0.0.1:0"];
+        let ended = im(&[&args[..], &["--var", &set]].concat());
+        assert_eq!(ended.code, 1, "{ended:?}");
+        assert!(ended.stderr.contains(name), "{ended:?}");
+    }
 }
