@@ -167,7 +167,7 @@ macro_rules! exports {
                     Ok(done.await?.into())
                 }
 
-                async fn totals(actor: types::Actor) -> Result<positions::Totals, types::Error> {
+                async fn totals(actor: types::Actor) -> Result<positions::UnreadTotals, types::Error> {
                     let actor = Actor::try_from(actor)?;
                     Ok($with_engine(async |engine| engine.totals(&actor).await).await?.into())
                 }

@@ -44,7 +44,7 @@ macro_rules! position_conversions {
 
         $crate::same_cases!(positions::ChangeKind, im_domain::global::ChangeKind,
             Messages Revisions Membership Read);
-        $crate::same_fields!(positions::Totals, im_domain::device::Totals, conversations messages);
+        $crate::same_fields!(positions::UnreadTotals, im_domain::device::Totals, conversations messages);
 
         impl From<im_domain::global::Changed> for positions::Changed {
             fn from(changed: im_domain::global::Changed) -> Self {
