@@ -14,7 +14,8 @@ const GROUPS: [usize; 5] =
 const COUNTED_MESSAGES: usize = 5;
 
 pub struct Row {
-    members: usize,
+    /// Absent where nothing is sent, to tell what a drain does in any case.
+    members: Option<usize>,
     send: Counts,
     /// Storing it in SQL.
     drain: Counts,
@@ -23,7 +24,9 @@ pub struct Row {
 /// Counts through `im up`; the engine is the same in the twin.
 pub async fn measure(stage: &Stage) -> Outcome<Vec<Row>> {
     let mut tally = Tally::begin(&stage.servers).await?;
-    let mut rows = Vec::new();
+    drain(stage).await?;
+    let idle = tally.count(drain(stage)).await?;
+    let mut rows = vec![Row { members: None, send: Counts::default(), drain: idle }];
     for members in GROUPS {
         eprintln!("writes: a group of {members}");
         let counted = count(stage, &mut tally, members).await;
@@ -39,14 +42,18 @@ async fn count(stage: &Stage, tally: &mut Tally<'_>, members: usize) -> Outcome<
     let others: Vec<String> = (1..members).map(|number| format!("m{number:05}")).collect();
     create(subject, tokens, &group.concat(), &others).await?;
     say(subject, tokens, &group).await?;
-    subject.drain(tokens).await?;
-    let (mut send, mut drain) = (Counts::default(), Counts::default());
+    drain(stage).await?;
+    let (mut sent, mut drained) = (Counts::default(), Counts::default());
     for _ in 0..COUNTED_MESSAGES {
-        send = send.plus(tally.count(say(subject, tokens, &group)).await?);
-        let stored = async { subject.drain(tokens).await.map(drop) };
-        drain = drain.plus(tally.count(stored).await?);
+        sent = sent.plus(tally.count(say(subject, tokens, &group)).await?);
+        drained = drained.plus(tally.count(drain(stage)).await?);
     }
-    Ok(Row { members, send: send.each(COUNTED_MESSAGES), drain: drain.each(COUNTED_MESSAGES) })
+    let [send, drain] = [sent, drained].map(|sum| sum.each(COUNTED_MESSAGES));
+    Ok(Row { members: Some(members), send, drain })
+}
+
+async fn drain(stage: &Stage) -> Outcome {
+    stage.subject(Who::Im).drain(&stage.tokens).await.map(drop)
 }
 
 pub fn table(rows: &[Row]) -> String {
@@ -61,7 +68,8 @@ pub fn table(rows: &[Row]) -> String {
             .into_iter()
             .chain([drain.statements, drain.rows])
             .map(number);
-        lines.push(format!("| {} | {} |", number(*members as f64), counts.collect::<Vec<_>>().join(" | ")));
+        let members = members.map_or_else(|| "(no message)".to_owned(), |members| number(members as f64));
+        lines.push(format!("| {members} | {} |", counts.collect::<Vec<_>>().join(" | ")));
     }
     lines.join("\n")
 }
