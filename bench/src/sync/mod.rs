@@ -114,7 +114,7 @@ async fn record<'a>(
 async fn take(stage: &Stage, scene: &Scene, walk: Walk, who: Who) -> Outcome<(Sample, Sample)> {
     let mut link = stage.link(who).await?;
     let recording = record(stage, scene, walk, &mut link).await?;
-    let window = Window::of(stage.scale.length);
+    let window = Window::of(stage.scale.length * walk.windows());
     let mut calls = Vec::new();
     let go = async || recording.play(&mut link, |begun| calls.extend(window.counted(begun))).await;
     let mut walks = window.gather([window.repeat(go)], stage.meter(who)).await?;

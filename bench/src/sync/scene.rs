@@ -15,9 +15,9 @@ pub const CHANGED: [usize; 3] = [0, 3, 200];
 pub const MISSED: usize = 5_000;
 pub const MISSED_IN: &str = "missed";
 const TRAVELLER: &str = "traveller";
-/// Members of the conversation with missed messages, and devices of each: fewer than a user may have, as
-/// each device is away only once. A message is noted for so few members.
-const ABSENT: usize = 40;
+/// Members of the conversation with missed messages, and devices of each, fewer than a user may have: a device
+/// catches up but once.
+const ABSENT: usize = 100;
 const ABSENT_DEVICES: usize = 50;
 
 static NEXT_DEVICE: AtomicUsize = AtomicUsize::new(0);

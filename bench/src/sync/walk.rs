@@ -83,6 +83,14 @@ impl Walk {
         answer.get(name).and_then(Value::as_array).map_or(0, Vec::len)
     }
 
+    /// For how many lengths of a loop it is repeated: a long walk is made seldom.
+    pub fn windows(self) -> u32 {
+        match self {
+            Self::Global(_) | Self::Digest => 1,
+            Self::CatchUp => 4,
+        }
+    }
+
     /// What the calls bring together.
     pub fn brings(self) -> usize {
         match self {
