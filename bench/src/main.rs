@@ -16,7 +16,10 @@ mod stage;
 mod stats;
 mod subject;
 mod surroundings;
+mod sync;
+mod tally;
 mod twin;
+mod writes;
 
 use clap::{Parser, Subcommand};
 use failure::{Doing, Failure, Outcome, fail};
@@ -53,6 +56,9 @@ struct RedisArgs {
     /// Two short rounds on less data: to see that it works
     #[arg(long)]
     quick: bool,
+    /// Measures one part alone
+    #[arg(long, value_enum)]
+    only: Option<Part>,
     /// When Redis flushes writes to the disk
     #[arg(long, value_enum, default_value = "everysec")]
     fsync: Fsync,
@@ -63,6 +69,17 @@ struct RedisArgs {
     components: PathBuf,
     #[arg(long, value_name = "FILE", default_value = "spin.toml")]
     manifest: PathBuf,
+}
+
+/// A part of the measurement.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Part {
+    /// Sends, pulls and drains
+    Requests,
+    /// Devices that follow their conversations
+    Sync,
+    /// What a message writes, by the number of members
+    Writes,
 }
 
 const FULL: Scale = Scale { rounds: 5, length: Duration::from_secs(3), depth: 1_000_000, rows: 50_000 };
@@ -99,7 +116,7 @@ async fn measure(args: &RedisArgs, machine: &Machine) -> Outcome {
     let built = Built { im, components: args.components.clone(), manifest: args.manifest.clone() };
     let scale = if args.quick { QUICK } else { FULL };
     let stage = Stage::set(&built, args.fsync, scale).await?;
-    let rows = rows::measure(&stage, scale).await?;
+    let figures = Figures::take(&stage, args.only).await?;
     println!("{}\n", machine.text());
     println!(
         "Medians of {}; spread: highest less lowest, to the median. Redis: appendonly yes, appendfsync {}. \
@@ -107,14 +124,54 @@ async fn measure(args: &RedisArgs, machine: &Machine) -> Outcome {
         scale.rounds,
         args.fsync.name()
     );
-    println!("{}\n\n{}", report::table(&rows, args.fsync), report::processor_table(&rows));
+    println!("{}", figures.tables(args.fsync).join("\n\n"));
     let Some(file) = &args.json else { return Ok(()) };
     let figures = json!({
         "machine": machine.json(),
         "rounds": scale.rounds,
         "redisFsync": args.fsync.name(),
         "postgres": "fsync on, synchronous_commit on",
-        "rows": report::json(&rows, args.fsync),
+        "rows": report::json(&figures.requests, args.fsync),
+        "sync": sync::json(&figures.sync),
+        "writes": writes::json(&figures.writes),
     });
     std::fs::write(file, format!("{figures:#}\n")).doing(|| file.display().to_string())
+}
+
+/// What was measured; parts that were left out are empty.
+struct Figures {
+    requests: Vec<rows::Row>,
+    sync: Vec<sync::Row>,
+    writes: Vec<writes::Row>,
+}
+
+impl Figures {
+    async fn take(stage: &Stage, only: Option<Part>) -> Outcome<Self> {
+        let mut figures = Self { requests: Vec::new(), sync: Vec::new(), writes: Vec::new() };
+        let is_wanted = |part| only.is_none_or(|only| only == part);
+        if is_wanted(Part::Requests) {
+            figures.requests = rows::measure(stage).await?;
+        }
+        if is_wanted(Part::Sync) {
+            figures.sync = sync::measure(stage).await?;
+        }
+        if is_wanted(Part::Writes) {
+            figures.writes = writes::measure(stage).await?;
+        }
+        Ok(figures)
+    }
+
+    fn tables(&self, fsync: Fsync) -> Vec<String> {
+        let mut tables = Vec::new();
+        if !self.requests.is_empty() {
+            tables.extend([report::table(&self.requests, fsync), report::processor_table(&self.requests)]);
+        }
+        if !self.sync.is_empty() {
+            tables.extend([sync::table(&self.sync), sync::work_table(&self.sync)]);
+        }
+        if !self.writes.is_empty() {
+            tables.push(writes::table(&self.writes));
+        }
+        tables
+    }
 }

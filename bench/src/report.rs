@@ -81,16 +81,16 @@ pub fn json(rows: &[Row], fsync: Fsync) -> Value {
     rows.iter().map(one).collect()
 }
 
-fn cell(samples: &Samples, unit: &str) -> String {
-    let mut text = format!("{} {unit} (spread {:.0} %)", thousands(samples.rate()), samples.spread() * 100.0);
-    for (name, latency) in
-        [("p50", samples.median(|sample| sample.p50_us)), ("p99", samples.median(|sample| sample.p99_us))]
-    {
-        if let Some(latency) = latency {
-            text.push_str(&format!(", {name} {:.2} ms", latency / 1_000.0));
-        }
-    }
-    text
+/// Rate, spread and latencies.
+pub fn cell(samples: &Samples, unit: &str) -> String {
+    let rate = format!("{} {unit} (spread {:.0} %)", thousands(samples.rate()), samples.spread() * 100.0);
+    [rate].into_iter().chain(latencies(samples)).collect::<Vec<_>>().join(", ")
+}
+
+pub fn latencies(samples: &Samples) -> Vec<String> {
+    let latency = |name: &str, us: Option<f64>| us.map(|us| format!("{name} {:.2} ms", us / 1_000.0));
+    let p50 = latency("p50", samples.median(|sample| sample.p50_us));
+    p50.into_iter().chain(latency("p99", samples.median(|sample| sample.p99_us))).collect()
 }
 
 fn cpu(cpu: Cpu) -> String {
@@ -101,15 +101,15 @@ fn servers(cpu: Cpu) -> String {
     format!("{:.0} + {:.0} + {:.0}", cpu.redis, cpu.postgres, cpu.load)
 }
 
-fn share(of: &Samples, to: &Samples) -> Option<f64> {
+pub fn share(of: &Samples, to: &Samples) -> Option<f64> {
     (to.rate() > 0.0).then(|| of.rate() / to.rate())
 }
 
-fn ratio(of: &Samples, to: &Samples) -> String {
+pub fn ratio(of: &Samples, to: &Samples) -> String {
     share(of, to).map_or_else(String::new, |share| format!("{share:.2}"))
 }
 
-fn thousands(number: f64) -> String {
+pub fn thousands(number: f64) -> String {
     let digits = format!("{number:.0}");
     let count = digits.len();
     let mut out = String::new();

@@ -42,7 +42,8 @@ fn rows(scale: Scale) -> Vec<Row> {
 
 /// Measures every row in every round: `im`, twin, bounds, and in the next round again, so that what
 /// changes with time is the same for all.
-pub async fn measure(stage: &Stage, scale: Scale) -> Outcome<Vec<Row>> {
+pub async fn measure(stage: &Stage) -> Outcome<Vec<Row>> {
+    let scale = stage.scale;
     let mut rows = rows(scale);
     for round in 1..=scale.rounds {
         for row in &mut rows {

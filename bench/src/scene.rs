@@ -20,9 +20,11 @@ pub const PAGE: u64 = 20;
 pub const CLIENT_ID_HOLE: &str = "bench-HHHHHHHH-0000000000";
 pub const SEND: &str = "/api/msg/send";
 pub const PULL: &str = "/api/msg/pull";
-const BATCH: u64 = 100;
+const CREATE: &str = "/api/conversation/create";
+/// Messages of a batch.
+const BATCH: usize = 100;
 /// Messages put into each conversation first: more than are kept hot.
-const PAST: u64 = 400;
+const PAST: usize = 400;
 const DEEP: &str = "deep";
 /// Deep pages begin anywhere among so many of the oldest messages.
 pub const DEEP_PAGES: u64 = 1_000;
@@ -52,6 +54,7 @@ pub fn client_ids() -> Fill {
     })
 }
 
+/// A message; `id`: the client's own.
 fn draft(conversation: &str, id: &str) -> Value {
     json!({ "conversationId": conversation, "clientMsgId": id, "type": "text", "content": content() })
 }
@@ -67,32 +70,47 @@ pub fn newest(tokens: &Tokens, index: usize) -> Template {
     Template::fixed(&post(PULL, &tokens.user, &body.to_string()))
 }
 
-/// A batch for one conversation.
-fn batch(index: usize) -> Value {
+/// One message to each of the conversations, which may be the same.
+fn batch<'a>(conversations: impl IntoIterator<Item = &'a str>) -> Value {
     let mut ids = client_ids();
-    let messages = (0..BATCH).map(|_| {
+    let messages = conversations.into_iter().map(|conversation| {
         let mut id = Vec::new();
         ids(&mut id);
-        draft(&conversation(index), &String::from_utf8_lossy(&id))
+        draft(conversation, &String::from_utf8_lossy(&id))
     });
     json!({ "messages": messages.collect::<Vec<_>>() })
 }
 
+fn batch_to(index: usize) -> Value {
+    batch([conversation(index).as_str(); BATCH])
+}
+
+/// Says something in each of the conversations, which may be the same, in their order.
+pub async fn say(subject: &Subject, tokens: &Tokens, conversations: &[String]) -> Outcome {
+    for part in conversations.chunks(BATCH) {
+        subject.post(SEND, &tokens.user, &batch(part.iter().map(String::as_str))).await?;
+    }
+    Ok(())
+}
+
+/// Makes a group of the user and others.
+pub async fn create(subject: &Subject, tokens: &Tokens, name: &str, others: &[String]) -> Outcome {
+    let new = json!({ "conversationId": name, "type": "group", "members": others });
+    subject.post(CREATE, &tokens.user, &new).await.map(drop)
+}
+
 /// Requests that send at least so many messages, dealt out to all conversations; and how many.
 pub fn batches(tokens: &Tokens, messages: u64) -> (Vec<Vec<u8>>, u64) {
-    let count = messages.div_ceil(BATCH);
-    let request = |index: u64| post(SEND, &tokens.user, &batch(index as usize).to_string());
-    ((0..count).map(request).collect(), count * BATCH)
+    let count = messages.div_ceil(BATCH as u64);
+    let request = |index: u64| post(SEND, &tokens.user, &batch_to(index as usize).to_string());
+    ((0..count).map(request).collect(), count * BATCH as u64)
 }
 
 /// Makes the conversations, with a past.
 pub async fn prepare(subject: &Subject, tokens: &Tokens) -> Outcome {
     for index in 0..CONVERSATIONS {
-        let new = json!({ "conversationId": conversation(index), "type": "group", "members": ["bob"] });
-        subject.post("/api/conversation/create", &tokens.user, &new).await?;
-        for _ in 0..PAST / BATCH {
-            subject.post(SEND, &tokens.user, &batch(index)).await?;
-        }
+        create(subject, tokens, &conversation(index), &["bob".to_owned()]).await?;
+        say(subject, tokens, &vec![conversation(index); PAST]).await?;
     }
     subject.drain(tokens).await.map(drop)
 }

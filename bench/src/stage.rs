@@ -42,17 +42,28 @@ pub struct Stage {
     // Dropped in this order: what stands on the servers first.
     im: Subject,
     twin: Subject,
-    servers: Servers,
-    tokens: Tokens,
+    pub servers: Servers,
+    pub tokens: Tokens,
     deep: Deep,
     pub bounds: Bounds,
-    scale: Scale,
+    pub scale: Scale,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Who {
     Im,
     Twin,
+}
+
+impl Who {
+    pub const ALL: [Self; 2] = [Self::Im, Self::Twin];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Im => "im",
+            Self::Twin => "twin",
+        }
+    }
 }
 
 impl Stage {
@@ -96,15 +107,20 @@ impl Stage {
         }
     }
 
-    fn subject(&self, who: Who) -> &Subject {
+    pub fn subject(&self, who: Who) -> &Subject {
         match who {
             Who::Im => &self.im,
             Who::Twin => &self.twin,
         }
     }
 
-    fn meter(&self, who: Who) -> Meter {
+    pub fn meter(&self, who: Who) -> Meter {
         meter(&self.servers, Some(self.subject(who)))
+    }
+
+    /// A connection to a subject.
+    pub async fn link(&self, who: Who) -> Outcome<Link<Http>> {
+        Link::open(&self.subject(who).address, Http { holds: "" }).await
     }
 
     async fn load(&self, who: Who, holds: &'static str, templates: Vec<Template>) -> Outcome<Sample> {
@@ -115,10 +131,10 @@ impl Stage {
     /// Sends batches; their messages wait in the log then.
     async fn fill(&self, who: Who) -> Outcome<Sample> {
         let (requests, count) = scene::batches(&self.tokens, self.scale.rows);
-        let (meter, address) = (self.meter(who), &self.subject(who).address);
+        let meter = self.meter(who);
         let (before, begun) = (meter.read(), Instant::now());
         let send = async |first| {
-            let mut link = Link::open(address, Http { holds: "" }).await?;
+            let mut link = self.link(who).await?;
             for request in requests.iter().skip(first).step_by(BATCH_CONNECTIONS) {
                 link.exchange(request).await?;
             }

@@ -25,7 +25,8 @@ Usage: cargo xtask COMMAND
                  (600 seconds unless said otherwise)
   bench redis [OPTIONS]
                  builds, then measures the profile `redis` beside the bounds of its servers;
-                 OPTIONS: --json FILE, --quick, --fsync always|everysec|no";
+                 OPTIONS: --json FILE, --quick, --only requests|sync|writes,
+                 --fsync always|everysec|no";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

@@ -53,11 +53,18 @@ impl Window {
                 return Ok(latencies);
             }
             exchange().await?;
-            let answered = Instant::now();
-            if answered >= self.begin && answered < self.end {
-                latencies.push(answered - sent);
-            }
+            latencies.extend(self.counted(sent));
         }
+    }
+
+    /// How long something took that ends now, if that is within the part that counts.
+    pub fn counted(self, begun: Instant) -> Option<Duration> {
+        let now = Instant::now();
+        (self.begin..self.end).contains(&now).then(|| now - begun)
+    }
+
+    pub fn length(self) -> Duration {
+        self.end - self.begin
     }
 
     /// Runs loops all at once.
@@ -67,7 +74,7 @@ impl Window {
         meter: Meter,
     ) -> Outcome<Sample> {
         let (latencies, cpu) = join(try_join_all(loops), meter.between(self.begin, self.end)).await;
-        let sample = Sample::of(latencies?.concat(), self.end - self.begin);
+        let sample = Sample::of(latencies?.concat(), self.length());
         Ok(Sample { cpu: cpu.each(sample.count), ..sample })
     }
 }

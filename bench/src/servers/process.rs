@@ -55,7 +55,8 @@ impl Process {
         self.wait_for(async || address_in(&fs::read_to_string(&log).ok()?)).await
     }
 
-    fn printed(&self) -> String {
+    /// Everything it has printed so far.
+    pub fn printed(&self) -> String {
         fs::read_to_string(&self.log).unwrap_or_default()
     }
 
