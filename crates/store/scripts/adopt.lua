@@ -12,7 +12,7 @@
 local CALLER_AHEAD_MAX = 60000
 local pending = redis.call('HMGET', KEYS[1], 'run', 'token')
 if id_of(pending[1]) ~= id_of(ARGV[1]) or pending[2] ~= ARGV[2] then return {'again'} end
-local wall = wall_ms()
+local wall, lost = wall_ms(), false
 -- A caller whose own clock is far off does not drag this one along.
 local now = math.max(wall, math.min(tonumber(ARGV[4]), wall + CALLER_AHEAD_MAX))
 for k = 3, #KEYS, 2 do
@@ -20,7 +20,10 @@ for k = 3, #KEYS, 2 do
     local epoch, base, least, known = ARGV[a + 2], ARGV[a + 3], tonumber(ARGV[a + 4]), ARGV[a + 5]
     local ms = tonumber(redis.call('HGET', KEYS[k], 'ms') or '0')
     local n = redis.call('HGET', KEYS[k], 'n') or '0'
-    if known == 'tail' or known == 'gone' then ms, n = math.max(ms, least, now) + tonumber(ARGV[3]), '0' end
+    if known == 'tail' or known == 'gone' then
+        lost = true
+        ms, n = math.max(ms, least, now) + tonumber(ARGV[3]), '0'
+    end
     -- Markers may be gone whose messages SQL has. The log stays: the gate passes over what SQL has of it.
     if known == 'gone' then
         redis.call('HSET', KEYS[k], 'doubt', wall + tonumber(ARGV[6]))
@@ -37,8 +40,8 @@ for k = 3, #KEYS, 2 do
         redis.call('HSET', KEYS[k], 'epoch', epoch, 'base', base, 'ms', ms, 'n', n, 'db', ARGV[a + 1])
     end
 end
--- Changes that were told of may be lost, too.
-next_version((now + tonumber(ARGV[3])) * VERSION_STEP)
+-- Changes that were told of may be lost, too; their numbers go ahead as the clocks do.
+if lost then raise((now + tonumber(ARGV[3])) * VERSION_STEP) end
 redis.call('SET', KEYS[2], ARGV[5])
 redis.call('DEL', KEYS[1])
 return {'ok'}

@@ -12,7 +12,7 @@ local FIXED = 13
 local OWNER, ADMIN, MEMBER, SINGLE = '1', '2', '3', '1'
 local clock = clock_of(KEYS[1], ARGV[1])
 if not clock then return {'verify'} end
-local head = redis.call('HMGET', KEYS[3], 'base', 'cid', 'kind', 'last', 'count', 'version')
+local head = redis.call('HMGET', KEYS[3], 'base', 'cid', 'kind', 'last', 'count', 'placed')
 if head[1] ~= clock.base then return {'cold'} end
 local added, removed, roles = tonumber(ARGV[8]), tonumber(ARGV[9]), tonumber(ARGV[10])
 
@@ -89,7 +89,7 @@ for i = 1, roles do
         ops[ARGV[a]] = ops[ARGV[a]] or 'o'
     end
 end
-if #lines == 0 then return {'ok', '0', 0} end
+if #lines == 0 then return {'ok', '0', 0, 0} end
 local ms, low = tick(clock, tonumber(ARGV[2]))
 local members = redis.call('HLEN', KEYS[4])
 local now = wall_ms() + TIME_ZERO
@@ -116,5 +116,5 @@ for user, op in pairs(ops) do
 end
 note_all(list, ARGV[4], version, ARGV[13], here, others, head[6])
 local out = {'ok'}
-tell(out, version, others)
+tell(out, version, others, head[6])
 return out

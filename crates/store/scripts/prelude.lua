@@ -268,9 +268,11 @@ local function for_members(op, members)
     return ops
 end
 
--- Adds to a reply what other servers have to be told of a conversation: version, users, then op and user.
-local function tell(out, version, others)
+-- Adds to a reply what other servers have to be told of a conversation: version, the number by which it stands
+-- in lists (0: as new), users, then op and user.
+local function tell(out, version, others, said_at)
     out[#out + 1] = version
+    out[#out + 1] = said_at or 0
     out[#out + 1] = #others / 2
     for _, word in ipairs(others) do out[#out + 1] = word end
 end

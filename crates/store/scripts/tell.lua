@@ -1,7 +1,8 @@
 -- Notes in indexes of this server what has happened in a conversation of another one.
 --
 -- KEYS  1 what was told of the conversation: kind of change → number
--- ARGV  1 life (s) of an index, 2 "tenant/conversation", 3 the other server's number of the change; then op and
+-- ARGV  1 life (s) of an index, 2 "tenant/conversation", 3 the other server's number of the change, 4 the
+--       number by which it stands in lists (0: as new); then op and
 --       user (see note()) in turn
 -- Gives {"ok"}. What comes late changes nothing.
 local TOLD_LIFE_S = 86400
@@ -17,13 +18,14 @@ end
 local given, version = tonumber(ARGV[3]), nil
 local tenant, conversation = string.match(ARGV[2], '^([^/]+)/(.+)$')
 local fields = {}
-for a = 4, #ARGV, 2 do
+local said_at = ARGV[4] ~= '0' and ARGV[4] or nil
+for a = 5, #ARGV, 2 do
     local field = field_of(ARGV[a], ARGV[a + 1])
     local told = fields[field] or tonumber(redis.call('HGET', KEYS[1], field) or '0')
     if told < given then
         version = version or next_version(given)
         local owner = tenant .. '/' .. ARGV[a + 1]
-        note(ARGV[a], owner, partition_of_user(owner), conversation, version, ARGV[1])
+        note(ARGV[a], owner, partition_of_user(owner), conversation, version, ARGV[1], said_at)
     end
     fields[field] = told
 end

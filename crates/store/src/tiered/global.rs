@@ -204,7 +204,7 @@ impl Taken {
         let is_read = self.is_other && standing.read_version > known.noted;
         let is_set = self.is_other && standing.set_version > known.noted;
         let is_changed = versions.membership > after || is_set;
-        let is_said = self.is_said || (self.is_looked_up && versions.said > after);
+        let is_said = self.is_said || versions.said > after;
         // Numbers of different servers are alike, but do not compare, and some are not kept.
         let is_unclear = self.is_other && !is_read && !is_changed;
         let has = [

@@ -45,6 +45,8 @@ impl Op {
 pub(super) struct Tale {
     /// Number of the change on the conversation's server.
     version: u64,
+    /// Number by which the conversation stands in lists; 0: as new.
+    said_at: u64,
     /// Op and user.
     ops: Vec<(String, String)>,
 }
@@ -52,10 +54,10 @@ pub(super) struct Tale {
 impl Tale {
     /// Takes what `tell()` of the scripts has added to a reply.
     pub fn take(reply: &mut Reply) -> Result<Self> {
-        let version = reply.number()?;
+        let (version, said_at) = (reply.number()?, reply.number()?);
         let count = reply.number()?;
         let ops = (0..count).map(|_| Ok((reply.text()?, reply.text()?))).collect::<Result<_>>()?;
-        Ok(Self { version, ops })
+        Ok(Self { version, said_at, ops })
     }
 
     fn add(&mut self, op: Op, user: &str) {
@@ -87,7 +89,7 @@ async fn tell_all<R: Redis, P: Postgres>(store: &Tiered<R, P>, place: &Place, ta
     let mut parts: BTreeMap<usize, Vec<Argument>> = BTreeMap::new();
     for (op, user) in &tale.ops {
         let node = store.node_of(partition_of_user(&tenant, &UserId::parse(user.as_str())?));
-        let begin = || arguments![limits::INDEX_LIFE_S, place.name.as_str(), tale.version];
+        let begin = || arguments![limits::INDEX_LIFE_S, place.name.as_str(), tale.version, tale.said_at];
         parts.entry(node).or_insert_with(begin).extend(arguments![op.as_str(), user.as_str()]);
     }
     let keys = [place.told()];
@@ -106,6 +108,7 @@ struct Audience {
     is_wide: bool,
     said: u64,
     changed: u64,
+    placed: u64,
     /// All members.
     members: BTreeSet<String>,
 }
@@ -118,12 +121,12 @@ impl Audience {
         let mut reply = script::AUDIENCE.run(redis, &keys, &arguments).await?;
         reply.text()?;
         let is_wide = reply.number()? == 1;
-        let (said, changed) = (reply.number()?, reply.number()?);
+        let (said, changed, placed) = (reply.number()?, reply.number()?, reply.number()?);
         let mut members = BTreeSet::new();
         while reply.left() > 0 {
             members.insert(reply.text()?);
         }
-        Ok(Self { is_wide, said, changed, members })
+        Ok(Self { is_wide, said, changed, placed, members })
     }
 }
 
@@ -140,7 +143,7 @@ pub(super) async fn repeat<R: Redis, P: Postgres>(store: &Tiered<R, P>, entries:
                 said.insert(&entry.place);
             }
             Body::Read(read) => {
-                let mut tale = Tale { version: read.version, ops: Vec::new() };
+                let mut tale = Tale { version: read.version, ..Tale::default() };
                 tale.add(Op::Other, &read.user);
                 tell(store, &entry.place, &elsewhere(store, &entry.place, tale)?).await?;
             }
@@ -159,7 +162,7 @@ pub(super) async fn repeat<R: Redis, P: Postgres>(store: &Tiered<R, P>, entries:
     for place in said {
         let audience = Audience::of(store, place).await?;
         if !audience.is_wide {
-            let mut tale = Tale { version: audience.said, ops: Vec::new() };
+            let mut tale = Tale { version: audience.said, ..Tale::default() };
             audience.members.iter().for_each(|user| tale.add(Op::Said, user));
             tell(store, place, &elsewhere(store, place, tale)?).await?;
         }
@@ -201,7 +204,7 @@ async fn repeat_change<R: Redis, P: Postgres>(
     change: &Change<'_>,
 ) -> Result<()> {
     let audience = Audience::of(store, place).await?;
-    let mut tale = Tale { version: change.version, ops: Vec::new() };
+    let mut tale = Tale { version: change.version, said_at: audience.placed, ops: Vec::new() };
     let join = if audience.is_wide { Op::JoinedWide } else { Op::Joined };
     for user in change.joined.iter().filter(|user| audience.members.contains(user.as_str())) {
         tale.add(join, user.as_str());
@@ -249,7 +252,7 @@ pub(super) async fn catch_up<R: Redis, P: Postgres>(store: &Tiered<R, P>, node: 
         redis.command("SREM", arguments![keys::UNTOLD, name.as_str()]).await?;
         let Some(place) = Place::named(&name) else { continue };
         let audience = Audience::of(store, &place).await?;
-        let mut tale = Tale { version: audience.said.max(audience.changed), ops: Vec::new() };
+        let mut tale = Tale { version: audience.said.max(audience.changed), ..Tale::default() };
         for user in &audience.members {
             if audience.is_wide {
                 tale.add(Op::BecameWide, user);
