@@ -1,5 +1,7 @@
 //! What tests of statements share.
 
+#![allow(clippy::unwrap_used)]
+
 use super::{Embedded, Environment};
 use crate::native::NativeSqlite;
 use crate::sql::Value;

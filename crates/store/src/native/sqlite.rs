@@ -2,15 +2,23 @@
 
 use crate::sql::{Row, SqlError, Value};
 use crate::sqlite::Sqlite;
+use rusqlite::config::DbConfig;
 use rusqlite::types::{Value as Native, ValueRef};
 use std::path::Path;
+
+/// Statements kept prepared: more than the engine has.
+const STATEMENTS_KEPT: usize = 128;
 
 /// A connection to a database file.
 pub struct NativeSqlite(rusqlite::Connection);
 
 impl NativeSqlite {
     pub fn open(path: &Path) -> Result<Self, SqlError> {
-        Ok(Self(rusqlite::Connection::open(path)?))
+        let connection = rusqlite::Connection::open(path)?;
+        connection.set_prepared_statement_cache_capacity(STATEMENTS_KEPT);
+        // Otherwise SQLite prepares a statement anew for each value bound to its LIMIT.
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+        Ok(Self(connection))
     }
 }
 

@@ -1,1 +1,401 @@
-//! To come.
+//! Random users, devices, conversations and losses, against model devices. A model device knows nothing
+//! but what the store answers: it asks what has changed, syncs where something was said, and confirms what
+//! it has stored. However often answers are lost, whoever joins and leaves meanwhile, and whether groups
+//! grow and shrink across [`super::backend::INDEX_MEMBERS`]: in the end it holds exactly what its user may
+//! see, nothing skipped, nothing changed, and the same unread counts as the model of the conversations.
+//! A failure prints the seed and the shrunken case.
+
+use super::backend::{Backend, EmbeddedBackend, INDEX_MEMBERS, block_on};
+use super::random::{Verdict, check};
+use super::talk::*;
+use im_domain::conversation::{History, MemberChange};
+use im_domain::device::Totals;
+use im_domain::global::{ChangeKind, Changed};
+use im_domain::page::SyncQuery;
+use im_domain::storage::Storage;
+use im_domain::upkeep::Task;
+use im_domain::{Error, MsgId, UserId};
+use proptest::prelude::*;
+use std::collections::{BTreeMap, BTreeSet};
+
+const USERS: [&str; 3] = ["u0", "u1", "u2"];
+const CONVERSATIONS: [(&str, History); 3] =
+    [("x", History::All), ("y", History::FromJoin), ("z", History::All)];
+const DEVICES: [(usize, &str); 4] = [(0, "phone"), (0, "tablet"), (1, "phone"), (2, "phone")];
+
+#[derive(Clone, Debug)]
+enum Op {
+    Send {
+        user: usize,
+        conversation: usize,
+        silent: bool,
+    },
+    Join {
+        user: usize,
+        conversation: usize,
+    },
+    Leave {
+        user: usize,
+        conversation: usize,
+    },
+    /// So many come or go that the conversation becomes wide, or ceases to be.
+    Crowd {
+        conversation: usize,
+        grow: bool,
+    },
+    /// Up to this place of the history, if there is one.
+    Read {
+        user: usize,
+        conversation: usize,
+        at: usize,
+    },
+    Mute {
+        user: usize,
+        conversation: usize,
+        muted: bool,
+    },
+    /// After so many answers the connection is lost: the store does what it was asked for once more, and
+    /// the device does not know.
+    Ask {
+        device: usize,
+        limit: u32,
+        answers: usize,
+    },
+    /// The device loses all it has stored.
+    Reinstall {
+        device: usize,
+    },
+    Clock {
+        ms: i64,
+    },
+    Reopen,
+    Drain,
+    Evict,
+}
+
+fn op() -> impl Strategy<Value = Op> {
+    let at = || (0..USERS.len(), 0..CONVERSATIONS.len());
+    let device = 0..DEVICES.len();
+    prop_oneof![
+        10 => (at(), prop::bool::weighted(0.2))
+            .prop_map(|((user, conversation), silent)| Op::Send { user, conversation, silent }),
+        2 => at().prop_map(|(user, conversation)| Op::Join { user, conversation }),
+        2 => at().prop_map(|(user, conversation)| Op::Leave { user, conversation }),
+        2 => (0..CONVERSATIONS.len(), any::<bool>())
+            .prop_map(|(conversation, grow)| Op::Crowd { conversation, grow }),
+        3 => (at(), 0_usize..12).prop_map(|((user, conversation), at)| Op::Read { user, conversation, at }),
+        1 => (at(), any::<bool>())
+            .prop_map(|((user, conversation), muted)| Op::Mute { user, conversation, muted }),
+        8 => (device.clone(), 1_u32..4, prop_oneof![0_usize..5, Just(usize::MAX)])
+            .prop_map(|(device, limit, answers)| Op::Ask { device, limit, answers }),
+        1 => device.prop_map(|device| Op::Reinstall { device }),
+        1 => (-5_000_i64..10_000).prop_map(|ms| Op::Clock { ms }),
+        1 => Just(Op::Reopen),
+        1 => Just(Op::Drain),
+        1 => Just(Op::Evict),
+    ]
+}
+
+/// A conversation as it should be.
+#[derive(Default)]
+struct Talk {
+    messages: Vec<Said>,
+    members: BTreeMap<usize, Member>,
+    is_crowded: bool,
+}
+
+struct Said {
+    id: MsgId,
+    sender: usize,
+    silent: bool,
+    content: String,
+}
+
+struct Member {
+    /// Messages there were when the user joined.
+    joined_at: usize,
+    read: MsgId,
+}
+
+impl Talk {
+    fn head(&self) -> MsgId {
+        self.messages.last().map_or(MsgId::NONE, |said| said.id)
+    }
+
+    fn visible(&self, member: &Member, history: History) -> impl Iterator<Item = &Said> {
+        let hidden = if history == History::FromJoin { member.joined_at } else { 0 };
+        self.messages.iter().skip(hidden)
+    }
+
+    fn unread(&self, user: usize, member: &Member) -> u64 {
+        let is_unread = |said: &&Said| said.id > member.read && said.sender != user && !said.silent;
+        self.messages.iter().filter(is_unread).count() as u64
+    }
+}
+
+/// What a device has stored.
+#[derive(Default)]
+struct Device {
+    user: usize,
+    name: &'static str,
+    cursor: String,
+    talks: BTreeMap<String, Stored>,
+    /// Conversations named since the start, until all have been.
+    named: Option<BTreeSet<String>>,
+}
+
+#[derive(Default)]
+struct Stored {
+    messages: BTreeMap<MsgId, String>,
+    last: MsgId,
+    unread: u64,
+    read: MsgId,
+}
+
+/// The connection was lost.
+struct Lost;
+
+/// A connection that bears so many answers more.
+struct Line(usize);
+
+impl Line {
+    fn carry<T>(&mut self, answer: T) -> Result<T, Lost> {
+        self.0 = self.0.checked_sub(1).ok_or(Lost)?;
+        Ok(answer)
+    }
+}
+
+impl Device {
+    /// Asks for what has changed and stores it; the cursor last, so that what was lost is asked for again.
+    fn catch_up(&mut self, store: &impl Storage, mut limit: u32, line: &mut Line) -> Result<(), Lost> {
+        if self.cursor.is_empty() {
+            self.named = Some(BTreeSet::new());
+        }
+        loop {
+            let answer = global(store, USERS[self.user], Some(self.name), &self.cursor, limit).unwrap();
+            let answer = line.carry(answer)?;
+            if answer.reset.is_some() {
+                // A store that forgets after each call would begin anew at each part.
+                limit = 100;
+                self.named = Some(BTreeSet::new());
+            }
+            for one in answer.changed {
+                self.take(store, one, limit, line)?;
+            }
+            self.cursor = answer.cursor;
+            if !answer.has_more {
+                if let Some(named) = self.named.take() {
+                    self.talks.retain(|name, _| named.contains(name));
+                }
+                return Ok(());
+            }
+        }
+    }
+
+    fn take(&mut self, store: &impl Storage, one: Changed, limit: u32, line: &mut Line) -> Result<(), Lost> {
+        let name = one.conversation.to_string();
+        if let Some(named) = &mut self.named {
+            named.insert(name.clone());
+        }
+        if one.left {
+            self.talks.remove(&name);
+            return Ok(());
+        }
+        let stored = self.talks.entry(name.clone()).or_default();
+        (stored.unread, stored.read) = (one.unread, one.read_msg_id);
+        let mut has_more = one.kinds.contains(&ChangeKind::Messages);
+        while has_more {
+            let query = SyncQuery { limit, ..sync_query(&name, Some(stored.last)) };
+            let page = sync(store, USERS[self.user], self.name, query).unwrap().page;
+            let page = line.carry(page)?;
+            for message in page.messages {
+                let before = stored.messages.insert(message.msg_id, message.content.clone());
+                assert!(before.is_none_or(|before| before == message.content), "{} changed", message.msg_id);
+            }
+            stored.last = page.cursor;
+            has_more = page.has_more;
+        }
+        Ok(())
+    }
+}
+
+/// The store under test beside the models.
+struct World<B: Backend> {
+    /// Two connections, used in turn.
+    stores: [B::Store; 2],
+    backend: B,
+    talks: Vec<Talk>,
+    devices: Vec<Device>,
+    turn: usize,
+}
+
+impl<B: Backend> World<B> {
+    fn new() -> Self {
+        let backend = B::clocked();
+        let stores = [backend.open(), backend.open()];
+        let talk = |(name, history)| {
+            group_with(&stores[0], name, &["owner"], history);
+            Talk::default()
+        };
+        let talks = CONVERSATIONS.map(talk).into();
+        let device = |(user, name)| Device { user, name, ..Device::default() };
+        Self { stores, backend, talks, devices: DEVICES.map(device).into(), turn: 0 }
+    }
+
+    fn store(&self) -> &B::Store {
+        &self.stores[self.turn % 2]
+    }
+
+    fn run(&mut self, op: Op) -> Verdict {
+        self.turn += 1;
+        match op {
+            Op::Send { user, conversation, silent } => self.send(user, conversation, silent)?,
+            Op::Join { user, conversation } => self.join(user, conversation),
+            Op::Leave { user, conversation } => {
+                change(self.store(), CONVERSATIONS[conversation].0, remove(USERS[user]));
+                self.talks[conversation].members.remove(&user);
+            }
+            Op::Crowd { conversation, grow } => self.crowd(conversation, grow),
+            Op::Read { user, conversation, at } => self.read(user, conversation, at)?,
+            Op::Mute { user, conversation, muted } => {
+                if self.talks[conversation].members.contains_key(&user) {
+                    mute(self.store(), USERS[user], CONVERSATIONS[conversation].0, muted);
+                }
+            }
+            Op::Ask { device, limit, answers } => {
+                let store = &self.stores[self.turn % 2];
+                // What the device has not stored it asks for the next time.
+                let _lost = self.devices[device].catch_up(store, limit, &mut Line(answers));
+            }
+            Op::Reinstall { device } => {
+                let (user, name) = DEVICES[device];
+                self.devices[device] = Device { user, name, ..Device::default() };
+            }
+            Op::Clock { ms } => self.backend.set_clock(self.backend.now().saturating_add_signed(ms)),
+            Op::Reopen => self.stores[self.turn % 2] = self.backend.open(),
+            Op::Drain => drop(block_on(self.store().run(&[Task::Drain], 10_000)).unwrap()),
+            Op::Evict => self.backend.evict(self.store()),
+        }
+        Ok(())
+    }
+
+    fn send(&mut self, user: usize, conversation: usize, silent: bool) -> Verdict {
+        let name = CONVERSATIONS[conversation].0;
+        let content = format!("message {}", self.turn);
+        let mut one = draft(USERS[user], name, &self.turn.to_string(), &content);
+        one.silent = silent;
+        let answer = append(self.store(), vec![one]).remove(0);
+        let talk = &mut self.talks[conversation];
+        if !talk.members.contains_key(&user) {
+            prop_assert_eq!(answer, Err(Error::NotMember));
+            return Ok(());
+        }
+        let id = answer.unwrap().msg_id;
+        talk.messages.push(Said { id, sender: user, silent, content });
+        Ok(())
+    }
+
+    fn join(&mut self, user: usize, conversation: usize) {
+        change(self.store(), CONVERSATIONS[conversation].0, add(USERS[user]));
+        let talk = &mut self.talks[conversation];
+        let member = Member { joined_at: talk.messages.len(), read: talk.head() };
+        talk.members.entry(user).or_insert(member);
+    }
+
+    fn crowd(&mut self, conversation: usize, grow: bool) {
+        let crowd: Vec<UserId> = (0..INDEX_MEMBERS).map(|n| user(&format!("crowd{n}"))).collect();
+        let change_of = match grow {
+            true => MemberChange { add: crowd, ..MemberChange::default() },
+            false => MemberChange { remove: crowd, ..MemberChange::default() },
+        };
+        change(self.store(), CONVERSATIONS[conversation].0, change_of);
+        self.talks[conversation].is_crowded = grow;
+    }
+
+    fn read(&mut self, user: usize, conversation: usize, at: usize) -> Verdict {
+        let Some(up_to) = self.talks[conversation].messages.get(at).map(|said| said.id) else {
+            return Ok(());
+        };
+        let answer = read(self.store(), USERS[user], CONVERSATIONS[conversation].0, up_to);
+        let talk = &mut self.talks[conversation];
+        let Some(member) = talk.members.get_mut(&user) else {
+            prop_assert_eq!(answer, Err(Error::NotMember));
+            return Ok(());
+        };
+        member.read = member.read.max(up_to);
+        let (read, unread) = (member.read, talk.unread(user, &talk.members[&user]));
+        let answer = answer.unwrap();
+        prop_assert_eq!((answer.read_msg_id, answer.unread), (read, unread));
+        Ok(())
+    }
+
+    /// Everybody comes home: what devices hold, lists and totals are as they should be.
+    fn settle(&mut self) -> Verdict {
+        for at in 0..self.devices.len() {
+            let store = &self.stores[at % 2];
+            let caught_up = self.devices[at].catch_up(store, 2, &mut Line(usize::MAX));
+            prop_assert!(caught_up.is_ok());
+            self.compare(&self.devices[at])?;
+        }
+        (0..USERS.len()).try_for_each(|user| self.compare_lists(user))
+    }
+
+    fn compare(&self, device: &Device) -> Verdict {
+        let of = format!("{} of {}", device.name, USERS[device.user]);
+        let mut expected = BTreeSet::new();
+        for (talk, (name, history)) in self.talks.iter().zip(CONVERSATIONS) {
+            let Some(member) = talk.members.get(&device.user) else { continue };
+            expected.insert(name.to_owned());
+            let Some(stored) = device.talks.get(name) else { continue };
+            let visible: Vec<_> =
+                talk.visible(member, history).map(|said| (said.id, said.content.clone())).collect();
+            // What it was given before its user left and joined again it may keep.
+            let first = visible.first().map_or(MsgId::MAX, |(id, _)| *id);
+            let kept = stored.messages.range(first..).map(|(id, content)| (*id, content.clone()));
+            prop_assert_eq!(kept.collect::<Vec<_>>(), visible, "{} of {}", name, of);
+            let were_said = |id: &MsgId| talk.messages.iter().any(|said| said.id == *id);
+            prop_assert!(stored.messages.keys().all(were_said));
+            let unread = talk.unread(device.user, member);
+            prop_assert_eq!((stored.unread, stored.read), (unread, member.read), "{} of {}", name, of);
+        }
+        let held: BTreeSet<String> = device.talks.keys().cloned().collect();
+        prop_assert_eq!(held, expected, "conversations on the {}", of);
+        Ok(())
+    }
+
+    fn compare_lists(&self, user: usize) -> Verdict {
+        let unread_in: BTreeMap<String, u64> = self
+            .talks
+            .iter()
+            .zip(CONVERSATIONS)
+            .filter_map(|(talk, (name, _))| {
+                Some((name.to_owned(), talk.unread(user, talk.members.get(&user)?)))
+            })
+            .collect();
+        let list = block_on(self.store().list(&actor(USERS[user]), "", 100)).unwrap().conversations;
+        let listed: BTreeMap<String, u64> = list.iter().map(|one| (one.id.to_string(), one.unread)).collect();
+        prop_assert_eq!((list.len(), listed), (unread_in.len(), unread_in.clone()));
+        let totals = block_on(self.store().totals(&actor(USERS[user]))).unwrap();
+        let messages = unread_in.values().sum();
+        let conversations = unread_in.values().filter(|unread| **unread > 0).count() as u64;
+        prop_assert_eq!(totals, Totals { conversations, messages });
+        Ok(())
+    }
+}
+
+fn devices_end_equal_to_what_their_users_may_see<B: Backend>(cases: u32) {
+    check(cases, prop::collection::vec(op(), 1..100), |ops| {
+        let mut world = World::<B>::new();
+        (0..2).for_each(|user| (0..CONVERSATIONS.len()).for_each(|at| world.join(user, at)));
+        ops.into_iter().try_for_each(|op| world.run(op))?;
+        world.settle()?;
+        // Once more, from where everybody knows everything.
+        world.run(Op::Send { user: 0, conversation: 0, silent: false })?;
+        world.settle()
+    });
+}
+
+#[test]
+fn embedded() {
+    devices_end_equal_to_what_their_users_may_see::<EmbeddedBackend>(64);
+}

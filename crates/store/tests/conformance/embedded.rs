@@ -1,13 +1,19 @@
-//! What only the embedded back end shows: its file looked into from outside, a clock that moves on
-//! within one call, and one order of what happens in different conversations.
+//! What only the embedded back end shows: its file looked into from outside, the rows it writes, a clock
+//! that moves on within one call, and one order of what happens in different conversations.
 
-use super::backend::{Backend, EmbeddedBackend, block_on};
+use super::backend::{Backend, EmbeddedBackend, INDEX_MEMBERS, START_MS, block_on, push_rules};
 use super::talk::*;
 use im_domain::Error;
 use im_domain::message::Ack;
 use im_domain::page::ResetReason;
 use im_domain::storage::Storage;
 use im_domain::upkeep::Task;
+use im_store::embedded::{Embedded, Environment};
+use im_store::native::NativeSqlite;
+use im_store::sql::{Row, SqlError, Value};
+use im_store::sqlite::Sqlite;
+use std::path::Path;
+use std::rc::Rc;
 
 #[test]
 fn persisted_is_flushed_also_for_a_retry() {
@@ -91,4 +97,144 @@ fn within_one_millisecond_the_list_is_in_the_order_of_what_happened() {
     written.reverse();
     written.iter().enumerate().for_each(|(n, name)| drop(send(&store, "a", name, n)));
     assert_eq!(listed(), written);
+}
+
+/// A connection that the test looks at, too.
+#[derive(Clone)]
+struct Shared(Rc<NativeSqlite>);
+
+impl Sqlite for Shared {
+    fn execute(&self, statement: &str, parameters: Vec<Value>) -> Result<Vec<Row>, SqlError> {
+        self.0.execute(statement, parameters)
+    }
+}
+
+impl Shared {
+    /// Rows that have been written, all in all.
+    fn rows_written(&self) -> i64 {
+        self.execute("SELECT total_changes()", Vec::new()).unwrap().remove(0).int().unwrap()
+    }
+}
+
+#[test]
+fn a_message_to_a_large_group_writes_no_more_than_one_to_a_chat() {
+    let db = Shared(Rc::new(NativeSqlite::open(Path::new(":memory:")).unwrap()));
+    let environment = Environment {
+        now_ms: Box::new(|| START_MS),
+        random: Box::new(rand::random),
+        retention_ms: 0,
+        push: push_rules(),
+        index_members_max: INDEX_MEMBERS,
+    };
+    let store = Embedded::open(db.clone(), environment).unwrap();
+    let names: Vec<String> = (0..9_999).map(|n| format!("u{n}")).collect();
+    let large: Vec<&str> = ["a"].into_iter().chain(names.iter().map(String::as_str)).collect();
+    let rows_of_a_message = |conversation: &str, members: &[&str]| {
+        group(&store, conversation, members);
+        send(&store, "a", conversation, 1);
+        let before = db.rows_written();
+        send(&store, "a", conversation, 2);
+        db.rows_written() - before
+    };
+    // The message, the head, the counters; the members, or of a large group the sender alone.
+    assert_eq!(rows_of_a_message("chat", &["a", "b"]), 3 + 2);
+    assert_eq!(rows_of_a_message("large", &large), 3 + 1);
+    let told = global(&store, "u9998", None, "", 10).unwrap().changed;
+    assert_eq!((told.len(), told[0].head_seq, told[0].unread), (1, 2, 2));
+}
+
+/// Pushes to a large group are made ready in several calls, and none of its members is left out.
+#[test]
+fn every_member_of_a_large_group_is_woken_in_the_end() {
+    const MEMBERS: usize = 2_500;
+    let backend = EmbeddedBackend::new();
+    let store = backend.open();
+    let names: Vec<String> = (0..MEMBERS).map(|n| format!("u{n}")).collect();
+    let members: Vec<&str> = ["a"].into_iter().chain(names.iter().map(String::as_str)).collect();
+    group(&store, "large", &members);
+    group(&store, "chat", &["a", "u7"]);
+    append(&store, (0..5).map(|n| draft("a", "large", &n.to_string(), "x")).collect());
+    let mut woken = std::collections::BTreeSet::new();
+    let mut confirmed = Vec::new();
+    for call in 0..60 {
+        if call == 1 {
+            // Nobody who was marked before misses what is said between two calls, or gets it twice.
+            append(&store, vec![draft("a", "large", "late", "x"), draft("a", "chat", "late", "x")]);
+        }
+        let due = block_on(store.push_due(&actor("a").tenant, 100, &confirmed)).unwrap();
+        assert!(due.iter().all(|due| woken.insert(due.user.clone())), "somebody is given twice");
+        confirmed = due.into_iter().map(|due| due.lease_id).collect();
+    }
+    assert_eq!(woken.len(), MEMBERS);
+    backend.advance(300_000);
+    let mut late = 0;
+    while let due @ [_, ..] = &block_on(store.push_due(&actor("a").tenant, 100, &confirmed)).unwrap()[..] {
+        assert!(due.iter().all(|due| due.messages == 1));
+        late += due.len();
+        confirmed = due.iter().map(|due| due.lease_id.clone()).collect();
+    }
+    // Those who were given before the last message came.
+    assert_eq!(late, 100);
+}
+
+/// A store of the first version, with what was said in it.
+fn old_store() -> EmbeddedBackend {
+    let backend = EmbeddedBackend::keeping(0);
+    let db = backend.raw();
+    db.execute_batch("PRAGMA journal_mode = WAL").unwrap();
+    db.execute_batch(include_str!("../../migrations/sqlite/0001_messages.sql")).unwrap();
+    db.execute_batch(
+        "PRAGMA user_version = 1;
+        INSERT INTO migration VALUES (1, 'messages', 0);
+        INSERT INTO store (id, epoch, epoch_since, clock_ms) VALUES (1, 'old', 0, 1704067200005);
+        INSERT INTO conversation VALUES
+            (1, 'acme', 'later', 2, 0, 2, 50331648, 6, 5, 2, 900, 1704067200000, 1704067200005),
+            (2, 'acme', 'wide', 2, 0, 7, 41943040, 1, 1, 0, 500, 1704067200000, 1704067200004),
+            (3, 'acme', 'newest', 2, 0, 1, 0, 0, 0, 0, 950, 1704067200000, 1704067200005);
+        INSERT INTO member (cid, user, tenant, role, floor, own, read_msg_id, read_countable) VALUES
+            (1, 'a', 'acme', 1, 0, 3, 0, 0), (1, 'b', 'acme', 3, 0, 2, 0, 0), (3, 'a', 'acme', 1, 0, 0, 0, 0);
+        INSERT INTO member (cid, user, tenant, role, floor, read_msg_id, read_countable)
+            SELECT 2, value, 'acme', 3, 0, 0, 0 FROM json_each('[\"a\",\"b\",\"1\",\"2\",\"3\",\"4\",\"5\"]');
+        -- Of six, the first two are gone; the fourth is silent.
+        INSERT INTO message (cid, msg_id, seq, countable, sender, client_msg_id, fingerprint, kind, content)
+            VALUES
+            (1, 25165824, 3, 3, 'a', '3', x'', 1, x'33'), (1, 33554432, 4, 3, 'b', '4', x'', 1, x'34'),
+            (1, 41943040, 5, 4, 'b', '5', x'', 1, x'35'), (1, 50331648, 6, 5, 'a', '6', x'', 1, x'36'),
+            (2, 41943040, 1, 1, 'b', '1', x'', 1, x'31');
+        INSERT INTO position VALUES (1, 'a', 'phone', 25165824, 3, 1704067200003),
+            (1, 'gone', 'phone', 25165824, 3, 1704067200003);",
+    )
+    .unwrap();
+    backend
+}
+
+#[test]
+fn a_store_of_the_first_version_is_brought_up_to_date_with_what_it_holds() {
+    let backend = old_store();
+    let store = backend.open();
+    assert_eq!(listed(&store, "a", 2), ["newest", "later", "wide"]);
+    let told = global(&store, "a", None, "", 10).unwrap();
+    assert_eq!(told.changed.len(), 3);
+    let unread = |name: &str, of: &str| conversation(&store, name, of).unread;
+    // What is gone is not unread.
+    assert_eq!((unread("a", "later"), unread("b", "later"), unread("a", "wide")), (1, 2, 1));
+    let fifth = im_domain::MsgId::new(41_943_040).unwrap();
+    assert_eq!(read(&store, "b", "later", fifth).unwrap().unread, 1);
+    let devices = |name: &str| block_on(store.devices(&actor(name), None)).unwrap();
+    assert_eq!((devices("a").len(), devices("a")[0].last_seen_ms), (1, 1_704_067_200_003));
+    assert_eq!(sync(&store, "a", "phone", sync_query("later", None)).unwrap().page.messages.len(), 3);
+    block_on(store.devices(&actor("gone"), Some(&im_domain::DeviceId::parse("phone").unwrap()))).unwrap();
+    let positions = "SELECT count(*) FROM position";
+    assert_eq!(backend.raw().query_row(positions, [], |row| row.get::<_, i64>(0)).unwrap(), 1);
+    // Nobody is woken for what was said before.
+    backend.advance(1_000_000);
+    assert_eq!(block_on(store.push_due(&actor("a").tenant, 10, &[])).unwrap(), []);
+    assert_eq!(send(&store, "b", "later", 7).seq, 7);
+    send(&store, "b", "wide", 7);
+    assert_eq!((unread("a", "later"), unread("a", "wide")), (2, 2));
+    let news = global(&store, "a", None, &told.cursor, 10).unwrap().changed;
+    assert_eq!(news.iter().map(|one| one.conversation.as_str()).collect::<Vec<_>>(), ["later", "wide"]);
+    assert_eq!(listed(&store, "a", 2), ["wide", "later", "newest"]);
+    backend.advance(300_000);
+    assert!(!block_on(store.push_due(&actor("a").tenant, 10, &[])).unwrap().is_empty());
 }

@@ -87,7 +87,7 @@ struct Both<B: Backend> {
     model: Vec<Talk>,
 }
 
-type Verdict = Result<(), TestCaseError>;
+pub(super) type Verdict = Result<(), TestCaseError>;
 
 impl<B: Backend> Both<B> {
     fn new() -> Self {
@@ -193,8 +193,16 @@ impl<B: Backend> Both<B> {
     }
 }
 
-/// Runs `cases` random sequences; `IM_SEED` gives the seed, and the one in use is printed.
+/// Runs `cases` random sequences of operations.
 fn store_and_model_agree<B: Backend>(cases: u32) {
+    check(cases, prop::collection::vec(op(), 1..120), |ops| {
+        let mut both = Both::<B>::new();
+        ops.into_iter().try_for_each(|op| both.run(op))
+    });
+}
+
+/// Runs `cases` random cases; `IM_SEED` gives the seed, and the one in use is printed.
+pub(super) fn check<S: Strategy>(cases: u32, strategy: S, test: impl Fn(S::Value) -> Verdict) {
     let seed = std::env::var("IM_SEED").map_or_else(|_| rand::random(), |text| text.parse().unwrap());
     println!("repeat with IM_SEED={seed}");
     let config = ProptestConfig {
@@ -205,12 +213,9 @@ fn store_and_model_agree<B: Backend>(cases: u32) {
     };
     let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &wide(seed));
     let mut runner = TestRunner::new_with_rng(config, rng);
-    let verdict = runner.run(&prop::collection::vec(op(), 1..120), |ops| {
-        let mut both = Both::<B>::new();
-        ops.into_iter().try_for_each(|op| both.run(op))
-    });
-    if let Err(TestError::Fail(reason, ops)) = &verdict {
-        panic!("IM_SEED={seed}: {reason}\n{ops:#?}");
+    let verdict = runner.run(&strategy, test);
+    if let Err(TestError::Fail(reason, case)) = &verdict {
+        panic!("IM_SEED={seed}: {reason}\n{case:#?}");
     }
     verdict.unwrap();
 }
