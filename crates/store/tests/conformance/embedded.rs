@@ -123,6 +123,7 @@ fn a_message_to_a_large_group_writes_no_more_than_one_to_a_chat() {
         now_ms: Box::new(|| START_MS),
         random: Box::new(rand::random),
         retention_ms: 0,
+        recall_ms: im_domain::per_tenant::PerTenant::all(im_domain::limits::RECALL_MS_DEFAULT),
         push: push_rules(),
         index_members_max: INDEX_MEMBERS,
     };
