@@ -7,7 +7,7 @@
 use super::apply::{Applied, Repeated, apply};
 use super::entry::{Body, Class, Entry};
 use super::keys::{self, Place};
-use super::{Tiered, create, home, limits, script, stamp, unknown_word};
+use super::{Tiered, create, home, limits, push, script, stamp, unknown_word};
 use crate::arguments;
 use crate::postgres::Postgres;
 use crate::redis::{Argument, Redis};
@@ -62,6 +62,7 @@ pub(super) async fn batch<R: Redis, P: Postgres>(
     }
     // What was stored before a failure leaves the log in any case.
     let stored = work.store_all().await;
+    work.wake().await?;
     let left = work.finish().await?;
     let raced = stored?;
     Ok(Batch { messages: work.done.messages, dead: work.done.dead.len() as u64, is_held: raced, left })
@@ -192,12 +193,24 @@ impl<R: Redis, P: Postgres> Work<'_, R, P> {
         Ok(())
     }
 
+    /// Tells those who may have to be woken of the messages that SQL has. It comes before the entries leave the
+    /// log, and is repeated with them.
+    async fn wake(&self) -> Result<()> {
+        let stored = self.entries.get(..self.done.count).unwrap_or_default();
+        let is_shown = |entry: &&Entry| {
+            let is_dead = self.done.dead.iter().any(|(id, _)| *id == entry.id);
+            let is_copy = self.done.repeated.iter().any(|copy| Some(copy.msg_id) == entry.msg_id());
+            !is_dead && !is_copy
+        };
+        push::wake::wake(self.store, self.partition, self.database, stored.iter().filter(is_shown)).await
+    }
+
     /// Buries the dead, lets go of what SQL has, and trims what is hot; gives what is left in the log.
     async fn finish(&self) -> Result<u64> {
         self.bury().await?;
         let stored = self.entries.get(..self.done.count).unwrap_or_default();
         let mut kept: BTreeMap<&Place, Kept> = BTreeMap::new();
-        for entry in stored {
+        for entry in stored.iter().filter(|entry| !matches!(entry.body, Body::User(_))) {
             let up_to = kept.entry(&entry.place).or_default();
             // What was set aside SQL does not have: it stays hot.
             if self.done.dead.iter().any(|(id, _)| *id == entry.id) {

@@ -25,6 +25,27 @@ pub const IDLE_LIFE_S: u64 = 3_600;
 /// How long an index of a user's conversations is kept after its last use, in seconds: longer than
 /// any entry waits for SQL.
 pub const INDEX_LIFE_S: u64 = 7 * 86_400;
+/// How precisely SQL knows when a device last synced, in milliseconds: an hour. Each device that syncs is
+/// an entry of the log that often.
+pub const DEVICE_NOTED_STEP_MS: u64 = 3_600_000;
+/// Conversations of one step of forgetting a device: a call of a script.
+pub const FORGET_CONVERSATIONS_MAX: usize = 200;
+/// Users whom one call of a script tells of messages, and members read by one: some milliseconds of a
+/// server's time.
+pub const WAKE_USERS_MAX: usize = 1_000;
+/// Conversations whose members are read by one call of a script.
+pub const WAKE_CONVERSATIONS_MAX: usize = 200;
+/// Users in conversations that are looked at by one call of a script.
+pub const STANDINGS_MAX: usize = 500;
+/// How often one call looks for further users who are due when some have nothing left to be told of.
+pub const DUE_ROUNDS_MAX: usize = 4;
+/// Messages of a conversation that are looked at to find the newest that count for a user.
+pub const PREVIEW_LOOK_MAX: u64 = 12;
+/// Conversations in which newest messages are looked for by one call of a script: each message may be as
+/// large as any.
+pub const PREVIEW_CONVERSATIONS_MAX: usize = 30;
+/// Messages looked at to find the oldest that a user has not read.
+pub const OLDEST_LOOK_MAX: u32 = 20;
 /// Entries of one drain batch, which is one SQL statement.
 pub const DRAIN_ENTRIES_MAX: u64 = 1_000;
 /// Bytes of one drain batch, after which it is cut.

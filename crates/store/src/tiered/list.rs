@@ -41,7 +41,7 @@ pub(super) async fn list<R: Redis, P: Postgres>(
 }
 
 /// The conversations of a user's index, and perhaps some that the user has left.
-async fn names<R: Redis, P: Postgres>(store: &Tiered<R, P>, actor: &Actor) -> Result<Vec<Place>> {
+pub(super) async fn names<R: Redis, P: Postgres>(store: &Tiered<R, P>, actor: &Actor) -> Result<Vec<Place>> {
     let partition = partition_of_user(&actor.tenant, &actor.user);
     let keys = [keys::index(&actor.tenant, &actor.user), keys::clock(partition)];
     let node = store.node_of(partition);
@@ -83,7 +83,7 @@ async fn recall<R: Redis, P: Postgres>(store: &Tiered<R, P>, actor: &Actor, node
 }
 
 /// While databases are added or removed, a shorter list may miss some that have partitions.
-async fn every_partition_is_listed<R: Redis, P: Postgres>(store: &Tiered<R, P>) -> Result<()> {
+pub(super) async fn every_partition_is_listed<R: Redis, P: Postgres>(store: &Tiered<R, P>) -> Result<()> {
     const STATEMENT: &str = "SELECT count(*) FROM partition_state WHERE home = 1";
     if layout::is_longest(store).await? {
         return Ok(());

@@ -9,8 +9,10 @@ use crate::postgres::Postgres;
 use im_domain::{Error, Result};
 
 /// (version, name, statements); a step that was released is never changed.
-const MIGRATIONS: &[(i64, &str, &str)] =
-    &[(1, "messages", include_str!("../../migrations/postgres/0001_messages.sql"))];
+const MIGRATIONS: &[(i64, &str, &str)] = &[
+    (1, "messages", include_str!("../../migrations/postgres/0001_messages.sql")),
+    (2, "users", include_str!("../../migrations/postgres/0002_users.sql")),
+];
 /// Names the lock that steps take; any number will do that nothing else in the database uses.
 const LOCK: i64 = 0x696d_2d73_746f_7265;
 

@@ -8,7 +8,8 @@ use std::sync::LazyLock;
 pub struct Script {
     text: &'static str,
     hash: LazyLock<String>,
-    /// It can be called again when nobody knows whether it was: it changes nothing but a key's life.
+    /// It can be called again when nobody knows whether it was: it changes nothing but a key's life, or
+    /// nothing more than once.
     pub may_repeat: bool,
 }
 
@@ -37,22 +38,31 @@ scripts! {
     BURY "bury" false,
     CONTENTS "contents" true,
     CREATE "create" false,
+    DEVICES "devices" true,
     DRAIN_DONE "drain_done" false,
     DRAIN_READ "drain_read" false,
+    DUE "due" false,
+    FORGET "forget" true,
     GET "get" true,
     INDEX "index" false,
     LETTERS "letters" false,
     MEMBERS "members" false,
+    NEWEST "newest" true,
     PAGE "page" true,
     PLACE_DEVICE "place_device" false,
     PLACES "places" true,
     PREPARE "prepare" false,
     RECHECK "recheck" false,
+    RECIPIENTS "recipients" true,
     RELOCATE "relocate" false,
     REPLAY "replay" false,
     SEED "seed" false,
+    SET_USER "set_user" false,
+    STANDING "standing" true,
     SYNC "sync" false,
+    TOUCH "touch" true,
     VIEWS "views" true,
+    WAKE "wake" true,
 }
 
 fn hash(text: &str) -> String {

@@ -1,15 +1,19 @@
-//! Messages and positions.
+//! Messages, positions, and what is kept of users.
 
-use super::{ADVANCE, GATE, OUTCOME, signed};
+use super::{ADVANCE, GATE, OUTCOME, signed, users};
 use crate::sql::Value;
 use crate::tiered::entry::{Body, Entry, Message, Position};
 use im_domain::MsgId;
 use im_domain::ext::Ext;
 
-/// Messages and positions. A position that was moved to a message which was not hot comes without its
+/// The first parameter of [`users::parts`], after those of messages and positions.
+const USERS_FROM: usize = 28;
+
+/// Messages, positions and users. A position that was moved to a message which was not hot comes without its
 /// `seq`: that message is in SQL, and it is looked up here. A clientMsgId that is taken, in SQL or by an earlier row of the batch, makes
 /// the later message a copy: of that message when the two are the same, otherwise one that is shown.
 pub(super) fn statement() -> String {
+    let users = users::parts(USERS_FROM);
     format!(
         "WITH {GATE},
         input AS MATERIALIZED (
@@ -67,6 +71,7 @@ pub(super) fn statement() -> String {
             ON CONFLICT (cid, user_id, device) DO UPDATE SET
                 seq = CASE WHEN excluded.msg_id > p.msg_id THEN excluded.seq ELSE p.seq END,
                 msg_id = greatest(p.msg_id, excluded.msg_id), update_time = excluded.update_time),
+        {users},
         {ADVANCE}
         SELECT {OUTCOME}, (SELECT count(*) FROM stored)
         UNION ALL SELECT msg_id, copy_of, original_seq FROM judged WHERE copy_of > 0"
@@ -93,6 +98,7 @@ pub(super) fn parameters_of(begin: Vec<Value>, entries: &[Entry], now_ms: u64) -
     position_parameters(&mut parameters, &positions);
     let stamps = messages.iter().map(|(stamp, _)| Some(stamp.to_sql())).collect();
     parameters.extend([Value::from(positions.len() as u64), now_ms.into(), Value::Integers(stamps)]);
+    parameters.extend(users::parameters_of(entries));
     parameters
 }
 
