@@ -21,6 +21,7 @@ mod conformance {
     pub mod conversations;
     pub mod dead;
     pub mod embedded;
+    pub mod forgotten;
     pub mod killed;
     pub mod lost;
     pub mod mortal;
@@ -33,6 +34,7 @@ mod conformance {
     pub mod talk;
     pub mod tiered;
     pub mod upkeep;
+    pub mod woken;
 }
 
 mod servers;

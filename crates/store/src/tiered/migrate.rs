@@ -1,15 +1,18 @@
 //! The schema in PostgreSQL, brought up to date by numbered steps.
 //!
 //! Each step is one block, so one statement and one transaction, and takes a lock first: several may
-//! try at once. An empty database is set up at its first use; an older schema only by `im migrate`,
-//! since an operator has to choose the moment.
+//! try at once. An empty database is set up at its first use, by all steps at once; an older schema only by
+//! `im migrate`, since an operator has to choose the moment.
 
 use crate::params;
 use crate::postgres::Postgres;
 use im_domain::{Error, Result};
 
-/// (version, name, statements); a step that was released is never changed.
-const MIGRATIONS: &[(i64, &str, &str)] = &[
+/// Version, name, statements.
+type Step = (i64, &'static str, &'static str);
+
+/// A step that was released is never changed.
+const MIGRATIONS: &[Step] = &[
     (1, "messages", include_str!("../../migrations/postgres/0001_messages.sql")),
     (2, "users", include_str!("../../migrations/postgres/0002_users.sql")),
 ];
@@ -35,8 +38,11 @@ pub async fn migrate<P: Postgres>(db: &P, now_ms: u64) -> Result<MigrationReport
     if found > newest() {
         return Err(too_new(found));
     }
-    for (number, name, statements) in MIGRATIONS.iter().filter(|(number, ..)| *number > found) {
-        db.query(&block(*number, name, statements, now_ms), Vec::new()).await?;
+    // A set-up that ends in the middle would leave an older schema.
+    let at_once = if found == 0 { MIGRATIONS.len() } else { 1 };
+    let missing: Vec<Step> = MIGRATIONS.iter().copied().filter(|(number, ..)| *number > found).collect();
+    for steps in missing.chunks(at_once) {
+        db.query(&block(steps, now_ms), Vec::new()).await?;
     }
     Ok(MigrationReport { found, now: newest() })
 }
@@ -79,17 +85,24 @@ async fn version<P: Postgres>(db: &P) -> Result<i64> {
     Ok(db.query(statement, params![]).await?.first_mut().map_or(Ok(0), |row| row.int())?)
 }
 
-/// One step as one statement, which does nothing where the step was made before.
-fn block(number: i64, name: &str, statements: &str, now_ms: u64) -> String {
+/// Steps as one statement, which does nothing where the first of them was made before.
+fn block(steps: &[Step], now_ms: u64) -> String {
+    let first = steps.first().map_or(0, |(number, ..)| *number);
+    let one = |(number, name, statements): &Step| {
+        format!(
+            "{statements}
+            INSERT INTO migration (version, name, applied_at) VALUES ({number}, '{name}', {now_ms});"
+        )
+    };
     format!(
         "DO $migrate$ BEGIN
         PERFORM pg_advisory_xact_lock({LOCK});
         IF to_regclass('migration') IS NOT NULL THEN
-            IF EXISTS (SELECT 1 FROM migration WHERE version >= {number}) THEN RETURN; END IF;
+            IF EXISTS (SELECT 1 FROM migration WHERE version >= {first}) THEN RETURN; END IF;
         END IF;
-        {statements}
-        INSERT INTO migration (version, name, applied_at) VALUES ({number}, '{name}', {now_ms});
-        END $migrate$"
+        {}
+        END $migrate$",
+        steps.iter().map(one).collect::<String>()
     )
 }
 

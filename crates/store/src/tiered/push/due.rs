@@ -24,18 +24,20 @@ pub(in crate::tiered) async fn due<R: Redis, P: Postgres>(
     limit: u32,
     confirm: &[String],
 ) -> Result<Vec<Due>> {
+    let desk = Desk { store, tenant };
     let mut done: Vec<Lease> = confirm.iter().filter_map(|id| Lease::parse(tenant, id)).collect();
     let mut given = Vec::new();
-    for round in 0..=limits::DUE_ROUNDS_MAX {
-        let room =
-            if round == limits::DUE_ROUNDS_MAX { 0 } else { (limit as usize).saturating_sub(given.len()) };
+    let mut is_last = false;
+    for round in 1.. {
+        let room = if is_last { 0 } else { (limit as usize).saturating_sub(given.len()) };
         if room == 0 && done.is_empty() {
             break;
         }
-        let leased = Desk { store, tenant }.lease(room, std::mem::take(&mut done)).await?;
-        if leased.is_empty() {
-            break;
-        }
+        let leased = match desk.lease(room, std::mem::take(&mut done)).await {
+            Err(Error::HotUnavailable { .. }) if !given.is_empty() => break,
+            leased => leased?,
+        };
+        is_last = leased.len() < room || round == limits::DUE_ROUNDS_MAX;
         let (mut due, nothing_left) = told(store, tenant, leased).await?;
         given.append(&mut due);
         // Who has read everything meanwhile waits no more.
