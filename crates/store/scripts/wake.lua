@@ -77,6 +77,8 @@ local function note(talk, partition, own, user)
     local waiting, leased, pushed, count, oldest, lease, leased_at, pushed_at = unpack(redis.call('HMGET', key,
         'w/' .. talk.name, 'l/' .. talk.name, 'c/' .. talk.name, 'messages', 'oldest', 'lease', 'leased',
         'pushed'))
+    -- More do not make it more urgent, nor is it told how many these are.
+    if waiting and tonumber(count) >= talk.rule[1] then return end
     -- A lease is on everything that was said in its conversations before it began.
     local since = seen
     if leased then since = math.max(since, tonumber(leased_at)) end

@@ -62,9 +62,14 @@ pub(super) async fn batch<R: Redis, P: Postgres>(
     }
     // What was stored before a failure leaves the log in any case.
     let stored = work.store_all().await;
-    work.wake().await?;
+    // Nor does it stay for whoever cannot be told of it.
+    let told = work.wake().await;
     let left = work.finish().await?;
     let raced = stored?;
+    match told {
+        Err(Error::HotUnavailable { .. }) => {}
+        told => told?,
+    }
     Ok(Batch { messages: work.done.messages, dead: work.done.dead.len() as u64, is_held: raced, left })
 }
 

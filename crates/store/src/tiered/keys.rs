@@ -21,6 +21,8 @@
 //!
 //! | `im:{p}:s:<u>` | hash `base`, `seen`, `show`, and `d:<device>` each | the user's own state, trusted as a head is: when any device last synced; whether a push may show what was said; for each device when it last synced and when SQL was last told, both 0 of one that was forgotten | [`super::limits::INDEX_LIFE_S`] after a device last synced |
 //! | `im:{p}:n:<u>` | hash | what waits for a push of the user, what is leased, what the last one covered (see `wake.lua`) | until a device syncs, or [`super::limits::INDEX_LIFE_S`] |
+//! | `im:{p}:later` | hash | `<c>` → its `cid` and the messages that its many members are yet to be told of (see `defer.lua`) | field goes when they are |
+//! | `im:later` | sorted set, `partition/<c>` by time (ms since 1970) | when the members of such conversations of this server are told next | with the field |
 //! | `im:due:<tenant>` | sorted set, `partition/user` by time (ms since 1970) | when the tenant's users on this server are due for a push, or their lease runs out | users go with what waits for them |
 //!
 //! `<c>` is `tenant/conversation`, `<u>` is `tenant/user`; no name can hold a slash. `{p}` is the partition,
@@ -32,6 +34,7 @@ use im_domain::{ConversationId, Tenant, UserId};
 pub const NODE: &str = "im:node";
 pub const ADOPTION: &str = "im:adoption";
 pub const LAST_RUN: &str = "im:run";
+pub const LATER: &str = "im:later";
 
 /// A conversation's place in the hot store.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -183,6 +186,10 @@ pub fn waiting(partition: u8) -> String {
 
 pub fn dead(partition: u8) -> String {
     of_partition(partition, "dead")
+}
+
+pub fn later(partition: u8) -> String {
+    of_partition(partition, "later")
 }
 
 fn of_partition(partition: u8, what: &str) -> String {

@@ -1,7 +1,8 @@
 //! Limits and defaults of this engine, each with its unit and its reason.
 
 /// Most entries of a partition's log before writes are refused, and the default: SQL is too far
-/// behind. An entry is a message, a conversation made, a change of members or of a position.
+/// behind. An entry is a message, a conversation made, a change of members, of a position or of what is kept
+/// of a user.
 pub const BACKLOG_ENTRIES_MAX: u64 = 100_000;
 /// Life of an idempotency marker unless configured, in seconds: a day. After it SQL's unique key
 /// decides.
@@ -35,6 +36,17 @@ pub const FORGET_CONVERSATIONS_MAX: usize = 200;
 pub const WAKE_USERS_MAX: usize = 1_000;
 /// Conversations whose members are read by one call of a script.
 pub const WAKE_CONVERSATIONS_MAX: usize = 200;
+/// Users whom one drain batch tells of its messages, about: a fraction of a second. The others are told
+/// afterwards.
+pub const WAKE_IN_DRAIN_MAX: usize = 5_000;
+/// Messages of a conversation that are kept until its recipients are told, in bytes: some hundreds.
+pub const DEFERRED_BYTES_MAX: u64 = 32 * 1024;
+/// How long nobody else tells what somebody has begun to tell, in milliseconds: longer than it takes for the
+/// largest conversation.
+pub const DEFERRED_LEASE_MS: u64 = 30_000;
+/// For so many times as long as it took to tell them, the recipients of a large conversation are let be: a tenth
+/// of a server's time at most goes into one.
+pub const DEFERRED_PAUSE: u64 = 9;
 /// Users in conversations that are looked at by one call of a script.
 pub const STANDINGS_MAX: usize = 500;
 /// How often one call looks for further users who are due when some have nothing left to be told of.

@@ -5,6 +5,7 @@
 //! away when it is told, wakes its users with the next message. How much there is to be told is found out
 //! when a user is given to a push service ([`due`]).
 
+pub(super) mod deferred;
 mod due;
 mod preview;
 mod standing;

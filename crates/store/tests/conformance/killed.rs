@@ -20,7 +20,7 @@ use std::rc::Rc;
 
 pub type Engine = Tiered<MortalRedis, MortalPostgres>;
 
-fn engine(backend: &TieredBackend<Hot>, kill: Option<Kill>) -> (Engine, Rc<Mortal>) {
+pub fn engine(backend: &TieredBackend<Hot>, kill: Option<Kill>) -> (Engine, Rc<Mortal>) {
     let mortal = Rc::new(Mortal::new(kill));
     let redis = |url: &String| MortalRedis(NativeRedis::new(url).unwrap(), Rc::clone(&mortal));
     let postgres = |url: &String| MortalPostgres(NativePostgres::new(url).unwrap(), Rc::clone(&mortal));

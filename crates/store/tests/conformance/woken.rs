@@ -3,7 +3,8 @@
 //! is told is what the user has not read.
 
 use super::backend::{Backend, START_MS, block_on};
-use super::killed::{Engine, at_every_step, drain as drain_at_once};
+use super::killed::{Engine, at_every_step, drain as drain_at_once, engine};
+use super::mortal::Kill;
 use super::site::{Site, drain, engine_on, patiently};
 use super::talk::*;
 use super::tiered::{Cold, Drained, Hot, Mode, Spread, TieredBackend};
@@ -395,4 +396,36 @@ fn after_a_loss_users_are_woken_by_what_comes_next() {
     drain(&store);
     let other = engine_on(&site.redis_urls(), &site.postgres_urls(), Everysec);
     assert_eq!(counts(&block_on(other.push_due(&tenant(), 10, &[])).unwrap()), [("b", 5, 1)]);
+}
+
+/// The members of a large group are told apart from the drain; whoever dies at it is followed by somebody else.
+#[test]
+fn telling_many_is_killed_at_every_step() {
+    let backend = TieredBackend::<Hot>::clocked();
+    let store = backend.open();
+    for last_is_made in [false, true] {
+        for after in 0.. {
+            let name = format!("{after}-{last_is_made}");
+            let members: Vec<String> = (0..8).map(|n| format!("u{n}-{name}")).collect();
+            group(&store, &name, &members.iter().map(String::as_str).collect::<Vec<_>>());
+            run(&store);
+            send_all(&store, &members[0], &name, 0..4);
+            let (mortal, life) = engine(&backend, Some(Kill { after, last_is_made }));
+            let outcome = block_on(mortal.run(&[Task::Drain], 10_000));
+            assert!(outcome.is_ok() || life.died(), "step {name}: {outcome:?}");
+            if !life.died() {
+                break;
+            }
+            backend.advance(30_000);
+            let of_name = || {
+                let given = due(&store);
+                given.into_iter().filter(|due| due.user.as_str().ends_with(&name)).collect::<Vec<_>>()
+            };
+            assert_eq!(of_name(), [], "{name}");
+            send_all(&store, &members[0], &name, 4..5);
+            let given = of_name();
+            assert!(given.iter().all(|due| due.messages == 5), "{name}: {:?}", counts(&given));
+            assert_eq!(given.len(), members.len() - 1, "{name}");
+        }
+    }
 }

@@ -2,13 +2,14 @@
 //!
 //! The recipients are the members of the conversation but the sender, as they are then, unless they have muted
 //! it; each user's server is told ([`script::WAKE`]), many users at a time. A drain that dies in between
-//! repeats this with its batch, and each message counts once for each user. A server that is away is not
-//! waited for: the entries leave the log in any case, since SQL has them, and its users are woken by what comes
-//! next.
+//! repeats this with its batch, and each message counts once for each user. Conversations with very many
+//! members are put off ([`super::deferred`]). A server that is away is not waited for: the entries leave the
+//! log in any case, since SQL has them, and its users are woken by what comes next.
 
 use super::super::entry::{Body, Entry};
 use super::super::keys::{self, Place, UserPlace};
 use super::super::{Tiered, limits, script, stamp, unknown_word};
+use super::deferred;
 use crate::postgres::Postgres;
 use crate::redis::{Argument, Redis, Reply};
 use crate::{arguments, params};
@@ -25,22 +26,34 @@ pub(in crate::tiered) async fn wake<'a, R: Redis, P: Postgres>(
     entries: impl Iterator<Item = &'a Entry>,
 ) -> Result<()> {
     let talks = talks(store, entries)?;
-    let mut alarm =
-        Alarm { store, partition, database, talks: &talks, told: BTreeMap::new(), away: BTreeSet::new() };
-    match alarm.tell_all().await {
-        // What is kept of the conversation, or its members in SQL, cannot be reached.
-        Err(Error::HotUnavailable { .. } | Error::SqlUnavailable { .. }) => Ok(()),
-        told => told,
-    }
+    let bounds = Bounds { members: store.settings.index_members_max, users: limits::WAKE_IN_DRAIN_MAX };
+    let put_off = Alarm::new(store, partition, database, &talks).tell_all(Some(bounds)).await?;
+    deferred::defer(store, partition, &put_off).await
+}
+
+/// Tells all members of a conversation, however many there are.
+pub(super) async fn wake_all<R: Redis, P: Postgres>(store: &Tiered<R, P>, talk: Talk) -> Result<()> {
+    let partition = talk.place.partition;
+    let database = store.home(partition).await?;
+    Alarm::new(store, partition, database, &[talk]).tell_all(None).await.map(drop)
+}
+
+/// Beyond which conversations are put off.
+#[derive(Clone, Copy)]
+struct Bounds {
+    /// Members of one conversation.
+    members: u64,
+    /// Users of one batch.
+    users: usize,
 }
 
 /// What was said in a conversation.
-struct Talk {
-    place: Place,
-    cid: MsgId,
+pub(super) struct Talk {
+    pub place: Place,
+    pub cid: MsgId,
     /// The tenant's rule and the messages, as `wake.lua` takes them.
-    rule: String,
-    messages: String,
+    pub rule: String,
+    pub messages: String,
 }
 
 /// By conversation, the messages that count.
@@ -54,8 +67,8 @@ fn talks<'a, R: Redis, P: Postgres>(
         if message.record.silent || message.record.kind == Kind::Recall {
             continue;
         }
-        let id = stamp::text(message.msg_id).replace('-', " ");
-        let line = format!("{id} {} {}\n", message.countable, message.record.sender);
+        let (ms, low) = stamp::parts(message.msg_id);
+        let line = format!("{ms} {low} {} {}\n", message.countable, message.record.sender);
         let (_, lines) = said.entry(&entry.place).or_insert_with(|| (message.cid, BTreeMap::new()));
         lines.insert(message.msg_id, line);
     }
@@ -79,40 +92,60 @@ struct Alarm<'a, R, P> {
     talks: &'a [Talk],
     /// For each server, who of its users is to be told of which talk.
     told: BTreeMap<usize, Vec<(usize, UserPlace, u64)>>,
+    /// How many were gathered so far.
+    count: usize,
     /// Servers that could not be reached.
     away: BTreeSet<usize>,
+    /// Talks of which not everybody is told now.
+    put_off: Vec<&'a Talk>,
 }
 
-impl<R: Redis, P: Postgres> Alarm<'_, R, P> {
-    async fn tell_all(&mut self) -> Result<()> {
+impl<'a, R: Redis, P: Postgres> Alarm<'a, R, P> {
+    fn new(store: &'a Tiered<R, P>, partition: u8, database: usize, talks: &'a [Talk]) -> Self {
+        let (told, away, put_off) = (BTreeMap::new(), BTreeSet::new(), Vec::new());
+        Self { store, partition, database, talks, told, count: 0, away, put_off }
+    }
+
+    /// Tells the members of all talks, or of as many as the bounds allow; gives those that are put off.
+    async fn tell_all(mut self, bounds: Option<Bounds>) -> Result<Vec<&'a Talk>> {
         let mut left: Vec<(usize, String)> = (0..self.talks.len()).map(|at| (at, "0".to_owned())).collect();
         while !left.is_empty() {
+            if bounds.is_some_and(|bounds| self.count >= bounds.users) {
+                self.put_off.extend(left.iter().filter_map(|(at, _)| self.talks.get(*at)));
+                break;
+            }
             let rest = left.split_off(left.len().min(limits::WAKE_CONVERSATIONS_MAX));
-            left = self.gather(left).await?;
+            left = self.gather(left, bounds).await?;
             left.extend(rest);
         }
         while let Some(node) = self.told.keys().next().copied() {
             self.tell(node).await?;
         }
-        Ok(())
+        Ok(self.put_off)
     }
 
     /// Reads members of conversations from where the cursors say; gives what is left.
-    async fn gather(&mut self, part: Vec<(usize, String)>) -> Result<Vec<(usize, String)>> {
+    async fn gather(
+        &mut self,
+        part: Vec<(usize, String)>,
+        bounds: Option<Bounds>,
+    ) -> Result<Vec<(usize, String)>> {
         let asked: Vec<(usize, String, &Talk)> =
             part.into_iter().filter_map(|(at, cursor)| Some((at, cursor, self.talks.get(at)?))).collect();
         let mut keys = vec![keys::clock(self.partition)];
         keys.extend(
             asked.iter().flat_map(|(_, _, Talk { place, .. })| [place.head(), place.members(), place.own()]),
         );
-        let mut arguments = arguments![limits::WAKE_USERS_MAX as u64];
+        let members_max = bounds.map_or(0, |bounds| bounds.members);
+        let mut arguments = arguments![limits::WAKE_USERS_MAX as u64, members_max];
         arguments.extend(asked.iter().map(|(_, cursor, _)| Argument::from(cursor.as_str())));
         let (_, mut reply) = self.store.ask(self.partition, &script::RECIPIENTS, &keys, arguments).await?;
         let mut left = Vec::new();
         for (at, cursor, talk) in asked {
             match reply.text()?.as_str() {
                 "later" => left.push((at, cursor)),
-                "cold" => self.gather_cold(at, talk).await?,
+                "cold" if bounds.is_none() => self.gather_cold(at, talk).await?,
+                "cold" | "many" => self.put_off.push(talk),
                 next => {
                     let next = next.to_owned();
                     self.take(at, talk, &mut reply).await?;
@@ -154,6 +187,7 @@ impl<R: Redis, P: Postgres> Alarm<'_, R, P> {
 
     /// Somebody is to be told of a talk.
     async fn add(&mut self, at: usize, talk: &Talk, user: &UserId, own: u64) -> Result<()> {
+        self.count += 1;
         let place = UserPlace::of(&Tenant::parse(talk.place.tenant())?, user);
         let node = self.store.node_of(place.partition);
         let told = self.told.entry(node).or_default();
