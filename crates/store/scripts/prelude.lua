@@ -41,6 +41,26 @@ local function save(clock)
     redis.call('HSET', clock.key, 'ms', clock.ms, 'n', clock.n)
 end
 
+-- A key of a user's own, on the server of the user's partition; `user`: "tenant/user".
+local function user_key(kind, partition, user)
+    return 'im:{' .. partition .. '}:' .. kind .. ':' .. user
+end
+
+-- When a user last synced (ms since 1970; 0: not known), by the state at `key`, and what else is asked for.
+-- State from before a loss says nothing.
+local function seen_of(key, base, other)
+    local found = redis.call('HMGET', key, 'base', 'seen', other or 'show')
+    if not base or found[1] ~= base then return 0 end
+    return tonumber(found[2] or '0'), found[3]
+end
+
+-- When a user is due for a push; `rule`: messages that are enough, how long one waits, how long ago who is
+-- offline has synced (ms).
+local function due_ms(rule, now, messages, oldest, seen)
+    local waited = messages >= rule[1] and now or oldest + rule[2]
+    return math.max(waited, seen + rule[3])
+end
+
 local function split(stamp)
     local ms, low = string.match(stamp, '^(%d+)-(%d+)$')
     return tonumber(ms), tonumber(low)

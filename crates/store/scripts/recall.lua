@@ -58,7 +58,7 @@ local control = stamp_of(ms, low)
 local x_ms, x_low = tick(clock, partition)
 local logged = stamp_of(x_ms, x_low)
 local by = rules and (privileged and '0' or role) or '3'
-redis.call('XADD', KEYS[2], '*', 'v', string.format('x\n%d\n%d\n%s\n%s\n%s\n%s\n%s\n%d\n%s\n%s\n%s\n%d\n', x_ms, x_low,
+redis.call('XADD', KEYS[2], '*', 'v', string.format('v\n%d\n%d\n%s\n%s\n%s\n%s\n%s\n%d\n%s\n%s\n%s\n%d\n', x_ms, x_low,
     ARGV[4], head.cid, target, '1', control, said.count, said.sender, actor, by, wall_ms() + TIME_ZERO) .. ARGV[12])
 redis.call('HSET', revisions, target, string.format('%s %d %s', control, head.seq, logged))
 

@@ -23,6 +23,7 @@ mod conformance {
     pub mod devices;
     pub mod devices_model;
     pub mod embedded;
+    pub mod forgotten;
     pub mod global;
     pub mod killed;
     pub mod lost;
@@ -40,6 +41,7 @@ mod conformance {
     pub mod talk;
     pub mod tiered;
     pub mod upkeep;
+    pub mod woken;
 }
 
 mod servers;

@@ -7,9 +7,11 @@
 //! another one than that in which the entries were read: a log that was lost since may not come back.
 
 mod conversations;
+mod forgotten;
 mod members;
 mod revisions;
 mod rows;
+mod users;
 
 use super::Tiered;
 use super::entry::{Body, Entry};
@@ -80,6 +82,9 @@ pub(super) async fn apply<R: Redis, P: Postgres>(
         }
         [Entry { body: Body::Conversation(_), .. }, ..] => {
             (conversations::statement(), conversations::parameters_of(begin, entries))
+        }
+        [Entry { body: Body::Forgotten(_), .. }, ..] => {
+            (forgotten::statement(), forgotten::parameters_of(begin, entries))
         }
         _ => (rows::statement(), rows::parameters_of(begin, entries, store.now_ms())),
     };

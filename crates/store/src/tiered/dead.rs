@@ -6,7 +6,7 @@ use crate::arguments;
 use crate::postgres::Postgres;
 use crate::redis::{Argument, Redis};
 use im_domain::upkeep::{DeadLetter, DeadLetterAction};
-use im_domain::{ConversationId, Result, Tenant};
+use im_domain::{Result, Tenant};
 
 /// Letters of a partition that are looked at: those of other tenants stand among them.
 const LETTERS_READ_MAX: u64 = 1_000;
@@ -25,21 +25,22 @@ pub(super) async fn letters<R: Redis, P: Postgres>(
         }
         let mut part = read(store, tenant, backlog.partition).await?;
         if action == DeadLetterAction::Replay {
-            part.retain(|letter| letter.conversation.is_some());
+            part.retain(|(_, is_entry)| *is_entry);
         }
         part.truncate(room);
+        let part: Vec<DeadLetter> = part.into_iter().map(|(letter, _)| letter).collect();
         carry_out(store, action, backlog.partition, &part).await?;
-        found.append(&mut part);
+        found.extend(part);
     }
     Ok(found)
 }
 
-/// The tenant's letters of a partition, and those that nobody can read.
+/// The tenant's letters of a partition, and those that nobody can read; each with whether it is an entry.
 async fn read<R: Redis, P: Postgres>(
     store: &Tiered<R, P>,
     tenant: &Tenant,
     partition: u8,
-) -> Result<Vec<DeadLetter>> {
+) -> Result<Vec<(DeadLetter, bool)>> {
     let node = store.node(store.node_of(partition))?;
     let mut reply = script::LETTERS
         .run(&node.redis, &[keys::dead(partition)], &[Argument::from(LETTERS_READ_MAX)])
@@ -48,12 +49,13 @@ async fn read<R: Redis, P: Postgres>(
     while reply.left() > 0 {
         let (id, error) = (reply.text()?, reply.text()?);
         let subject = Entry::subject(&reply.bytes()?);
-        if subject.as_ref().is_some_and(|(place, _)| place.tenant() != tenant.as_str()) {
+        if subject.as_ref().is_some_and(|subject| subject.tenant != tenant.as_str()) {
             continue;
         }
-        let (place, msg_id) = subject.map_or((None, None), |(place, msg_id)| (Some(place), msg_id));
-        let conversation = place.map(|place| ConversationId::parse(place.conversation())).transpose()?;
-        letters.push(DeadLetter { partition, id, error, conversation, msg_id });
+        let is_entry = subject.is_some();
+        let (conversation, msg_id) =
+            subject.map_or((None, None), |subject| (subject.conversation, subject.msg_id));
+        letters.push((DeadLetter { partition, id, error, conversation, msg_id }, is_entry));
     }
     Ok(letters)
 }

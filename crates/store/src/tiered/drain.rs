@@ -8,7 +8,7 @@ use super::apply::{Applied, Repeated, apply};
 use super::entry::{Body, Class, Entry};
 use super::keys::{self, Place};
 use super::tell;
-use super::{Tiered, home, limits, script, stamp, unknown_word};
+use super::{Tiered, home, limits, push, script, stamp, unknown_word};
 use crate::arguments;
 use crate::postgres::Postgres;
 use crate::redis::{Argument, Redis};
@@ -63,8 +63,14 @@ pub(super) async fn batch<R: Redis, P: Postgres>(
     }
     // What was stored before a failure leaves the log in any case.
     let stored = work.store_all().await;
+    // Nor does it stay for whoever cannot be told of it.
+    let told = work.wake().await;
     let left = work.finish().await?;
     let raced = stored?;
+    match told {
+        Err(Error::HotUnavailable { .. }) => {}
+        told => told?,
+    }
     Ok(Batch { messages: work.done.messages, dead: work.done.dead.len() as u64, is_held: raced, left })
 }
 
@@ -173,12 +179,24 @@ impl<R: Redis, P: Postgres> Work<'_, R, P> {
         Ok(())
     }
 
+    /// Tells those who may have to be woken of the messages that SQL has. It comes before the entries leave the
+    /// log, and is repeated with them.
+    async fn wake(&self) -> Result<()> {
+        let stored = self.entries.get(..self.done.count).unwrap_or_default();
+        let is_shown = |entry: &&Entry| {
+            let is_dead = self.done.dead.iter().any(|(id, _)| *id == entry.id);
+            let is_copy = self.done.repeated.iter().any(|copy| Some(copy.msg_id) == entry.msg_id());
+            !is_dead && !is_copy
+        };
+        push::wake::wake(self.store, self.partition, self.database, stored.iter().filter(is_shown)).await
+    }
+
     /// Buries the dead, lets go of what SQL has, and trims what is hot; gives what is left in the log.
     async fn finish(&self) -> Result<u64> {
         self.bury().await?;
         let stored = self.entries.get(..self.done.count).unwrap_or_default();
         let mut kept: BTreeMap<&Place, Kept> = BTreeMap::new();
-        for entry in stored {
+        for entry in stored.iter().filter(|entry| !matches!(entry.body, Body::User(_))) {
             let up_to = kept.entry(&entry.place).or_default();
             // What was set aside SQL does not have: it stays hot.
             if self.done.dead.iter().any(|(id, _)| *id == entry.id) {

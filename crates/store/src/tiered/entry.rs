@@ -9,21 +9,26 @@
 //! - `k ms low conversation cid user stamp countable own version`: what a user has read
 //! - `g ms low conversation cid members time version` and a line `+ user floor countable`, `- user`, `= user role`,
 //!   `! user muted` or `~ history` for each change: a change of members or settings
-//! - `x ms low conversation cid message action control countable sender user role time` and a reason: a revision of
+//! - `v ms low conversation cid message action control countable sender user role time` and a reason: a revision of
 //!   a message
 //! - `a ms low own-id conversation`: a pair's chat has an id of its own
+//! - `f ms low conversation cid user device`: the device has no position any more
+//! - `d ms low user device time`: a device of a user has synced (ms since 1970)
+//! - `x ms low user device`: a device was forgotten
+//! - `w ms low user 0|1`: whether a push may show what was said
 //! - `r ms low`, then a whole entry as above: that entry once more, from the dead letters
 
 use super::keys::Place;
 use super::record::Record;
 use super::stamp;
-use im_domain::{MsgId, UserId};
+use im_domain::{ConversationId, MsgId, UserId};
 
 pub(super) struct Entry {
     /// Its id in the stream.
     pub id: String,
     /// Rises within a log; SQL knows up to which it has the entries.
     pub stamp: MsgId,
+    /// The conversation, or the user that it is about.
     pub place: Place,
     pub body: Body,
 }
@@ -36,6 +41,8 @@ pub(super) enum Body {
     Members(Change),
     Revision(Revision),
     Alias(String),
+    Forgotten(Forgotten),
+    User(UserChange),
 }
 
 pub(super) struct Message {
@@ -83,6 +90,26 @@ pub(super) struct Revision {
     pub reason: String,
 }
 
+/// A device whose position is to go.
+pub(super) struct Forgotten {
+    pub cid: MsgId,
+    pub user: String,
+    pub device: String,
+}
+
+/// What has changed of what is kept of a user.
+pub(super) enum UserChange {
+    /// A device has synced, at so many milliseconds since 1970.
+    Seen {
+        device: String,
+        at_ms: u64,
+    },
+    Gone {
+        device: String,
+    },
+    ShowContent(bool),
+}
+
 pub(super) struct Made {
     pub cid: MsgId,
     pub epoch: String,
@@ -125,7 +152,8 @@ impl Entry {
             // What is within was made under its own stamp, and is stored under this one.
             return Self::parse(id, lines.0).map(|entry| Self { stamp, ..entry });
         }
-        let place = Place::named(lines.text()?)?;
+        let name = lines.text()?;
+        let place = if is_of_user(kind) { Place::of_user(name)? } else { Place::named(name)? };
         let body = match kind {
             "m" => Body::Message(Box::new(Message {
                 msg_id: stamp,
@@ -152,22 +180,43 @@ impl Entry {
             }),
             "c" => Body::Conversation(made(&mut lines, stamp)?),
             "g" => Body::Members(change(&mut lines)?),
-            "x" => Body::Revision(revision(&mut lines)?),
+            "v" => Body::Revision(revision(&mut lines)?),
             "a" => Body::Alias(lines.text()?.to_owned()),
+            "f" => Body::Forgotten(Forgotten {
+                cid: lines.stamp()?,
+                user: lines.text()?.to_owned(),
+                device: lines.text()?.to_owned(),
+            }),
+            "d" => {
+                let device = lines.text()?.to_owned();
+                Body::User(UserChange::Seen { device, at_ms: lines.number()? })
+            }
+            "x" => Body::User(UserChange::Gone { device: lines.text()?.to_owned() }),
+            "w" => Body::User(UserChange::ShowContent(lines.number()? > 0)),
             _ => return None,
         };
         (stamp.partition() == place.partition).then(|| Self { id: id.to_owned(), stamp, place, body })
     }
 
-    /// What an entry is about, by the first lines of its value: its conversation, and its message.
-    pub fn subject(value: &[u8]) -> Option<(Place, Option<MsgId>)> {
+    /// What an entry is about, by the first lines of its value.
+    pub fn subject(value: &[u8]) -> Option<Subject> {
         let mut lines = Lines(value);
         let kind = lines.text()?;
         let stamp = stamp::join(lines.number()?, lines.number()?);
         if kind == "r" {
             return Self::subject(lines.0);
         }
-        Some((Place::named(lines.text()?)?, (kind == "m").then_some(stamp)))
+        let name = lines.text()?;
+        if is_of_user(kind) {
+            let tenant = Place::of_user(name)?.tenant().to_owned();
+            return Some(Subject { tenant, conversation: None, msg_id: None });
+        }
+        let place = Place::named(name)?;
+        Some(Subject {
+            tenant: place.tenant().to_owned(),
+            conversation: ConversationId::parse(place.conversation()).ok(),
+            msg_id: (kind == "m").then_some(stamp),
+        })
     }
 
     /// The message's id, if it is a message.
@@ -181,17 +230,31 @@ impl Entry {
     /// Which entries one statement can store together.
     pub fn class(&self) -> Class {
         match self.body {
-            Body::Message(_) | Body::Position(_) | Body::Read(_) => Class::Rows,
+            // What is kept of users depends on nothing else.
+            Body::Message(_) | Body::Position(_) | Body::Read(_) | Body::User(_) => Class::Rows,
             Body::Conversation(_) => Class::Conversations,
+            Body::Forgotten(_) => Class::Forgotten,
             Body::Members(_) | Body::Revision(_) | Body::Alias(_) => Class::Single,
         }
     }
+}
+
+/// What an entry is about: a conversation and perhaps a message, or a user.
+pub(super) struct Subject {
+    pub tenant: String,
+    pub conversation: Option<ConversationId>,
+    pub msg_id: Option<MsgId>,
+}
+
+fn is_of_user(kind: &str) -> bool {
+    matches!(kind, "d" | "x" | "w")
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Class {
     Rows,
     Conversations,
+    Forgotten,
     /// Each by itself.
     Single,
 }
@@ -319,7 +382,21 @@ mod tests {
         assert_eq!(parse("k", "7-1\nu\n6-2\n4\n1\n5\n").unwrap().class(), Class::Rows);
         assert_eq!(parse("g", "7-1\n3\n99\n5\n! a 1\n~ 1\n").unwrap().class(), Class::Single);
         assert_eq!(parse("a", "other\n").unwrap().class(), Class::Single);
+        assert_eq!(parse("f", "7-1\nu\nd\n").unwrap().class(), Class::Forgotten);
         assert!(parse("z", "").is_none());
+    }
+
+    #[test]
+    fn what_is_kept_of_a_user_is_in_the_log_of_the_users_own_partition() {
+        let place = Place::of_user("t/u").unwrap();
+        let low = u64::from(place.partition) << 14;
+        for (kind, rest) in [("d", "phone\n99\n"), ("x", "phone\n"), ("w", "0\n")] {
+            let value = |low: u64| format!("{kind}\n5\n{low}\nt/u\n{rest}");
+            assert_eq!(Entry::parse("1-0", value(low).as_bytes()).unwrap().class(), Class::Rows);
+            assert!(Entry::parse("1-0", value(low ^ 1 << 14).as_bytes()).is_none());
+            let subject = Entry::subject(value(low).as_bytes()).unwrap();
+            assert_eq!((subject.tenant.as_str(), subject.conversation), ("t", None));
+        }
     }
 
     #[test]
@@ -339,7 +416,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_are_read_or_refused_and_never_a_crash(bytes: Vec<u8>, kind in "[mpkcgxa]") {
+        fn any_bytes_are_read_or_refused_and_never_a_crash(bytes: Vec<u8>, kind in "[mpkcgvafdxw]") {
             let _entry = Entry::parse("1-0", &bytes);
             let _entry = parse(&kind, &String::from_utf8_lossy(&bytes));
         }

@@ -14,7 +14,7 @@ use im_domain::global::GlobalCursor;
 use im_domain::page::ResetReason;
 use im_domain::partition::PARTITIONS;
 use im_domain::storage::Actor;
-use im_domain::{Error, MsgId, Result};
+use im_domain::{Error, Result};
 
 /// What an index holds.
 pub(super) struct Contents {
@@ -194,7 +194,7 @@ fn entry(name: &str, number: u64, is_wide: bool) -> Vec<Argument> {
 }
 
 /// While databases are added or removed, a shorter list may miss some that have partitions.
-async fn every_partition_is_listed<R: Redis, P: Postgres>(store: &Tiered<R, P>) -> Result<()> {
+pub(super) async fn every_partition_is_listed<R: Redis, P: Postgres>(store: &Tiered<R, P>) -> Result<()> {
     const STATEMENT: &str = "SELECT count(*) FROM partition_state WHERE home = 1";
     if layout::is_longest(store).await? {
         return Ok(());

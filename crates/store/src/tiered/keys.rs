@@ -23,8 +23,14 @@
 //! | `im:{p}:u:<tenant>/<user>` | sorted set | the user's conversations by the number of the change with which something was said last (infinite: looked up); complete if it holds `#<run>` | [`super::limits::INDEX_LIFE_S`] |
 //! | `im:{p}:v:<tenant>/<user>` | sorted set | conversations by the number of the last other change; also those the user has left | with the index |
 //!
-//! `<c>` is `tenant/conversation`; no name can hold a slash. `{p}` is the partition, `0` to `255`, in
-//! braces.
+//! | `im:{p}:s:<u>` | hash `base`, `seen`, `show`, and `d:<device>` each | the user's own state, trusted as a head is: when any device last synced; whether a push may show what was said; for each device when it last synced and when SQL was last told, both 0 of one that was forgotten | [`super::limits::INDEX_LIFE_S`] after a device last synced |
+//! | `im:{p}:n:<u>` | hash | what waits for a push of the user, what is leased, what the last one covered (see `wake.lua`) | until a device syncs, or [`super::limits::INDEX_LIFE_S`] |
+//! | `im:{p}:later` | hash | `<c>` → its `cid` and the messages that its many members are yet to be told of (see `defer.lua`) | field goes when they are |
+//! | `im:later` | sorted set, `partition/<c>` by time (ms since 1970) | when the members of such conversations of this server are told next | with the field |
+//! | `im:due:<tenant>` | sorted set, `partition/user` by time (ms since 1970) | when the tenant's users on this server are due for a push, or their lease runs out | users go with what waits for them |
+//!
+//! `<c>` is `tenant/conversation`, `<u>` is `tenant/user`; no name can hold a slash. `{p}` is the partition,
+//! `0` to `255`, in braces.
 
 use im_domain::partition::partition_of;
 use im_domain::{ConversationId, Tenant, UserId};
@@ -34,6 +40,7 @@ pub const NODE: &str = "im:node";
 pub const ADOPTION: &str = "im:adoption";
 pub const LAST_RUN: &str = "im:run";
 pub const UNTOLD: &str = "im:untold";
+pub const LATER: &str = "im:later";
 
 /// A conversation's place in the hot store.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -54,6 +61,14 @@ impl Place {
         let (tenant, conversation) = name.split_once('/')?;
         let tenant = Tenant::parse(tenant).ok()?;
         Some(Self::of(&tenant, &ConversationId::parse(conversation).ok()?))
+    }
+
+    /// The place that entries about a user carry: its name is `tenant/user`.
+    pub fn of_user(name: &str) -> Option<Self> {
+        let (tenant, user) = name.split_once('/')?;
+        let UserPlace { partition, name } =
+            UserPlace::of(&Tenant::parse(tenant).ok()?, &UserId::parse(user).ok()?);
+        Some(Self { partition, name })
     }
 
     pub fn tenant(&self) -> &str {
@@ -119,6 +134,50 @@ impl Place {
     }
 }
 
+/// A user's place in the hot store: the partition whose server and database keep what is the user's own.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct UserPlace {
+    pub partition: u8,
+    /// `tenant/user`.
+    pub name: String,
+}
+
+impl UserPlace {
+    pub fn of(tenant: &Tenant, user: &UserId) -> Self {
+        Self { partition: partition_of_user(tenant, user), name: format!("{tenant}/{user}") }
+    }
+
+    fn key(&self, kind: char) -> String {
+        of_partition(self.partition, &format!("{kind}:{}", self.name))
+    }
+
+    pub fn clock(&self) -> String {
+        clock(self.partition)
+    }
+
+    pub fn log(&self) -> String {
+        log(self.partition)
+    }
+
+    pub fn state(&self) -> String {
+        self.key('s')
+    }
+
+    pub fn waiting(&self) -> String {
+        self.key('n')
+    }
+}
+
+/// Which of a tenant's users on a server are due, and when.
+pub fn due(tenant: &str) -> String {
+    format!("im:due:{tenant}")
+}
+
+/// How [`due`] names a user.
+pub fn due_member(partition: u8, user: &UserId) -> String {
+    format!("{partition}/{user}")
+}
+
 pub fn clock(partition: u8) -> String {
     of_partition(partition, "clock")
 }
@@ -137,6 +196,10 @@ pub fn waiting(partition: u8) -> String {
 
 pub fn dead(partition: u8) -> String {
     of_partition(partition, "dead")
+}
+
+pub fn later(partition: u8) -> String {
+    of_partition(partition, "later")
 }
 
 fn of_partition(partition: u8, what: &str) -> String {

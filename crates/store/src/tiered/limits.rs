@@ -1,7 +1,8 @@
 //! Limits and defaults of this engine, each with its unit and its reason.
 
 /// Most entries of a partition's log before writes are refused, and the default: SQL is too far
-/// behind. An entry is a message, a conversation made, a change of members or of a position.
+/// behind. An entry is a message, a conversation made, a change of members, of a position or of what is kept
+/// of a user.
 pub const BACKLOG_ENTRIES_MAX: u64 = 100_000;
 /// Life of an idempotency marker unless configured, in seconds: a day. After it SQL's unique key
 /// decides.
@@ -32,6 +33,38 @@ pub const VERSION_SLACK_MS: u64 = 1_000;
 /// How long an index of a user's conversations is kept after its last use, in seconds: longer than
 /// any entry waits for SQL.
 pub const INDEX_LIFE_S: u64 = 7 * 86_400;
+/// How precisely SQL knows when a device last synced, in milliseconds: an hour. Each device that syncs is
+/// an entry of the log that often.
+pub const DEVICE_NOTED_STEP_MS: u64 = 3_600_000;
+/// Conversations of one step of forgetting a device: a call of a script.
+pub const FORGET_CONVERSATIONS_MAX: usize = 200;
+/// Users whom one call of a script tells of messages, and members read by one: some milliseconds of a
+/// server's time.
+pub const WAKE_USERS_MAX: usize = 1_000;
+/// Conversations whose members are read by one call of a script.
+pub const WAKE_CONVERSATIONS_MAX: usize = 200;
+/// Users whom one drain batch tells of its messages, about: a fraction of a second. The others are told
+/// afterwards.
+pub const WAKE_IN_DRAIN_MAX: usize = 5_000;
+/// Messages of a conversation that are kept until its recipients are told, in bytes: some hundreds.
+pub const DEFERRED_BYTES_MAX: u64 = 32 * 1024;
+/// How long nobody else tells what somebody has begun to tell, in milliseconds: longer than it takes for the
+/// largest conversation.
+pub const DEFERRED_LEASE_MS: u64 = 30_000;
+/// For so many times as long as it took to tell them, the recipients of a large conversation are let be: a tenth
+/// of a server's time at most goes into one.
+pub const DEFERRED_PAUSE: u64 = 9;
+/// Users in conversations that are looked at by one call of a script.
+pub const STANDINGS_MAX: usize = 500;
+/// How often one call looks for further users who are due when some have nothing left to be told of.
+pub const DUE_ROUNDS_MAX: usize = 4;
+/// Messages of a conversation that are looked at to find the newest that count for a user.
+pub const PREVIEW_LOOK_MAX: u64 = 12;
+/// Conversations in which newest messages are looked for by one call of a script: each message may be as
+/// large as any.
+pub const PREVIEW_CONVERSATIONS_MAX: usize = 30;
+/// Messages looked at to find the oldest that a user has not read.
+pub const OLDEST_LOOK_MAX: u32 = 20;
 /// Entries of one drain batch, which is one SQL statement.
 pub const DRAIN_ENTRIES_MAX: u64 = 1_000;
 /// Bytes of one drain batch, after which it is cut.

@@ -8,7 +8,8 @@ use std::sync::LazyLock;
 pub struct Script {
     text: &'static str,
     hash: LazyLock<String>,
-    /// It can be called again when nobody knows whether it was: it changes nothing but a key's life.
+    /// It can be called again when nobody knows whether it was: it changes nothing but a key's life, or
+    /// nothing more than once.
     pub may_repeat: bool,
 }
 
@@ -39,13 +40,18 @@ scripts! {
     CHANGES "changes" true,
     CONTENTS "contents" true,
     CREATE "create" false,
+    DEFER "defer" true,
+    DEVICES "devices" true,
     DRAIN_DONE "drain_done" false,
     DRAIN_READ "drain_read" false,
+    DUE "due" false,
+    FORGET "forget" true,
     GET "get" true,
     INDEX "index" false,
     LEFT "left" true,
     LETTERS "letters" false,
     MEMBERS "members" false,
+    NEWEST "newest" true,
     PAGE "page" true,
     PLACE_DEVICE "place_device" false,
     PREPARE "prepare" false,
@@ -53,13 +59,20 @@ scripts! {
     READ "read" false,
     RECALL "recall" false,
     RECHECK "recheck" false,
+    RECIPIENTS "recipients" true,
     RELOCATE "relocate" false,
     REPLAY "replay" false,
     SEED "seed" false,
+    SET_USER "set_user" false,
+    STANDING "standing" true,
     SYNC "sync" false,
+    TAKE_DEFERRED "take_deferred" false,
     TELL "tell" false,
+    TOLD_DEFERRED "told_deferred" true,
+    TOUCH "touch" true,
     UPDATE "update" false,
     VIEWS "views" true,
+    WAKE "wake" true,
 }
 
 fn hash(text: &str) -> String {

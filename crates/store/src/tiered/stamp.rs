@@ -18,8 +18,14 @@ pub fn join(ms: u64, low: u64) -> MsgId {
     number.and_then(MsgId::new).unwrap_or(MsgId::MAX)
 }
 
+/// The two parts of an id.
+pub fn parts(id: MsgId) -> (u64, u64) {
+    (ms(id), id.number() & LOW_MASK)
+}
+
 pub fn text(id: MsgId) -> String {
-    format!("{}-{}", ms(id), id.number() & LOW_MASK)
+    let (ms, low) = parts(id);
+    format!("{ms}-{low}")
 }
 
 pub fn parse(text: &str) -> Option<MsgId> {

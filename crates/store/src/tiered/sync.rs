@@ -2,7 +2,7 @@
 
 use super::keys::Place;
 use super::read::{self, Head};
-use super::{Tiered, limits, rows, script, stamp, unknown_word};
+use super::{Tiered, devices, limits, rows, script, stamp, unknown_word};
 use crate::postgres::Postgres;
 use crate::redis::{Redis, Reply};
 use crate::{arguments, params};
@@ -21,7 +21,10 @@ pub(super) async fn sync<R: Redis, P: Postgres>(
     let follower = Follower { store, actor, device, place: Place::of(&actor.tenant, &query.conversation) };
     let limit = u64::from(query.limit) + 1;
     let epoch = query.epoch.as_deref().unwrap_or_default();
-    let (place, hot) = follower.ask(epoch, query.last_msg_id, limit).await?;
+    // What the device is given from here on, it was there for.
+    let seen = devices::seen(store, actor, Some(device));
+    let asked = follower.ask(epoch, query.last_msg_id, limit);
+    let ((), (place, hot)) = futures::future::try_join(seen, asked).await?;
     let start = query.last_msg_id.unwrap_or(place.before);
     if let Some(reason) = place.lost {
         return follower.restart(query, place, start, reason).await;

@@ -1,6 +1,6 @@
 //! Upkeep: draining what waits, expiring what is old, and telling how things stand.
 
-use super::{Tiered, adopt, drain, expire, keys, layout, limits, script, tell, topology};
+use super::{Tiered, adopt, drain, expire, keys, layout, limits, push, script, tell, topology};
 use crate::postgres::Postgres;
 use crate::redis::{Argument, Redis, Reply, Value};
 use crate::{arguments, params};
@@ -71,6 +71,7 @@ async fn drain_all<R: Redis, P: Postgres>(
         report.dead_lettered += part.dead;
         failure = failure.or(outcome.err());
     }
+    failure = failure.or(push::deferred::tell(store, is_over).await.err());
     failure.map_or(Ok(()), Err)
 }
 

@@ -75,17 +75,6 @@ macro_rules! on_every_back_end {
 }
 pub(super) use on_every_back_end;
 
-/// As [`on_every_back_end`], while the others do not have it yet.
-macro_rules! on_the_embedded_back_end {
-    ($($name:ident),+ $(,)?) => {
-        mod embedded {
-            use super::super::backend::EmbeddedBackend;
-            $(#[test] fn $name() { super::$name::<EmbeddedBackend>(); })+
-        }
-    };
-}
-pub(super) use on_the_embedded_back_end;
-
 /// An embedded store in a folder of its own.
 pub struct EmbeddedBackend {
     folder: TempDir,

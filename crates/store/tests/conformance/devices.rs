@@ -1,7 +1,7 @@
 //! Devices: a sync makes one known; a forgotten one begins anew; positions are confirmed in any order and
 //! never go back.
 
-use super::backend::{Backend, block_on, on_the_embedded_back_end};
+use super::backend::{Backend, block_on, on_every_back_end};
 use super::talk::*;
 use im_domain::device::Device;
 use im_domain::limits::{DEVICE_SEEN_STEP_MS, DEVICES_MAX};
@@ -9,7 +9,7 @@ use im_domain::page::SyncQuery;
 use im_domain::storage::{Actor, Storage};
 use im_domain::{DeviceId, MsgId, Tenant};
 
-on_the_embedded_back_end!(
+on_every_back_end!(
     every_kind_of_sync_makes_a_device_known,
     when_a_device_was_seen_is_kept_to_within_a_step,
     a_forgotten_device_begins_anew,

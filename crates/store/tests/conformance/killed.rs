@@ -18,9 +18,9 @@ use im_store::native::{NativePostgres, NativeRedis};
 use im_store::tiered::Tiered;
 use std::rc::Rc;
 
-type Engine = Tiered<MortalRedis, MortalPostgres>;
+pub type Engine = Tiered<MortalRedis, MortalPostgres>;
 
-fn engine(backend: &TieredBackend<Hot>, kill: Option<Kill>) -> (Engine, Rc<Mortal>) {
+pub fn engine(backend: &TieredBackend<Hot>, kill: Option<Kill>) -> (Engine, Rc<Mortal>) {
     let mortal = Rc::new(Mortal::new(kill));
     let redis = |url: &String| MortalRedis(NativeRedis::new(url).unwrap(), Rc::clone(&mortal));
     let postgres = |url: &String| MortalPostgres(NativePostgres::new(url).unwrap(), Rc::clone(&mortal));
@@ -33,7 +33,7 @@ fn engine(backend: &TieredBackend<Hot>, kill: Option<Kill>) -> (Engine, Rc<Morta
 /// Runs `operation` once for each step at which it can die, each time on a state that `prepare` makes,
 /// and then what a healthy process does: the operation again, and `check`. Each run has a name of its
 /// own, so that one pair of servers does for all.
-fn at_every_step(
+pub fn at_every_step(
     prepare: impl Fn(&Engine, &str),
     operation: impl Fn(&Engine, &str) -> Result<()>,
     check: impl Fn(&Engine, &str),
@@ -64,7 +64,7 @@ fn at_every_step(
     }
 }
 
-fn drain(engine: &Engine) {
+pub fn drain(engine: &Engine) {
     let report = block_on(engine.run(&[Task::Drain], 10_000)).unwrap();
     assert_eq!((report.backlog, report.dead_lettered), (0, 0));
 }

@@ -1,7 +1,7 @@
 //! Whom a push service is given: who is away and has enough messages or an old enough one, each to one
 //! caller at a time, until a device syncs or the push is confirmed. What is shown is read when it is given.
 
-use super::backend::{Backend, INDEX_MEMBERS, block_on, on_the_embedded_back_end};
+use super::backend::{Backend, INDEX_MEMBERS, block_on, on_every_back_end};
 use super::talk::*;
 use im_domain::limits::{DEVICE_SEEN_STEP_MS, PUSH_LEASE_MS, PUSH_PREVIEW_MAX};
 use im_domain::push::{Due, PushSettings, PushSettingsChange};
@@ -9,7 +9,7 @@ use im_domain::storage::{Actor, Storage};
 use im_domain::{Error, Result, Tenant};
 use std::collections::BTreeSet;
 
-on_the_embedded_back_end!(
+on_every_back_end!(
     enough_messages_make_a_user_due_at_once,
     a_message_that_is_old_enough_makes_a_user_due,
     who_has_just_synced_is_not_due_yet,

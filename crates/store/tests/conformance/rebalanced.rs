@@ -12,6 +12,7 @@ use crate::servers::redis::RedisServer;
 use futures::future::join_all;
 use im_domain::message::Receipt;
 use im_domain::page::Direction;
+use im_domain::push::PushSettingsChange;
 use im_domain::storage::Storage;
 use im_domain::upkeep::Task;
 use im_domain::{Error, Result};
@@ -53,10 +54,30 @@ fn make_conversations(store: &Engine) {
         group(store, &name(conversation), &["a", "b"]);
         send(store, "a", &name(conversation), 0);
         sync(store, "b", "phone", sync_query(&name(conversation), None)).unwrap();
+        sync(store, "b", &format!("other{conversation}"), sync_query(&name(conversation), None)).unwrap();
+    }
+    for user in reticent() {
+        let hide = PushSettingsChange { show_content: Some(false), muted: None };
+        block_on(store.push_settings(&actor(&user), hide)).unwrap();
     }
     block_on(store.append(&actor("x"), vec![draft_to_peer("x", "y")], im_domain::message::Ack::Accepted))
         .unwrap();
     drain(store);
+}
+
+/// Users who let no push show what was said.
+fn reticent() -> impl Iterator<Item = String> {
+    (0..40).map(|n| format!("shy{n}"))
+}
+
+/// What is kept of users is as it was.
+fn assert_users(store: &Engine) {
+    let devices = block_on(store.devices(&actor("b"), None)).unwrap();
+    assert_eq!(devices.len(), CONVERSATIONS + 1);
+    for user in reticent() {
+        let settings = block_on(store.push_settings(&actor(&user), PushSettingsChange::default()));
+        assert!(!settings.unwrap().show_content, "{user}");
+    }
 }
 
 /// Every conversation has the messages 0 to `count` once, in order and without a hole, hot or not.
@@ -75,10 +96,13 @@ fn assert_whole(site: &Site, store: &Engine, counts: &[usize]) {
         let list = block_on(store.list(&actor("b"), "", 100)).unwrap().conversations;
         assert_eq!(list.len(), counts.len());
         assert_eq!(block_on(store.list(&actor("y"), "", 100)).unwrap().conversations.len(), 1);
+        assert_users(store);
         drain(store);
         for server in &site.redis {
-            let keys = im_store::arguments![super::settled::FORGET, "0", super::settled::HOT_KEYS];
-            crate::servers::redis::command_at(server.url(), "EVAL", keys).unwrap();
+            for keys in [super::settled::HOT_KEYS, "im:{*}:s:*"] {
+                let forget = im_store::arguments![super::settled::FORGET, "0", keys];
+                crate::servers::redis::command_at(server.url(), "EVAL", forget).unwrap();
+            }
         }
     }
 }
@@ -93,7 +117,8 @@ fn assert_at_place(site: &Site, databases: usize, messages: usize) {
     const ROWS: &str = "
         SELECT (cid >> 14) & 255 FROM message UNION SELECT (cid >> 14) & 255 FROM conversation
         UNION SELECT (cid >> 14) & 255 FROM member UNION SELECT (cid >> 14) & 255 FROM position
-        UNION SELECT partition FROM alias UNION SELECT partition FROM partition_state";
+        UNION SELECT partition FROM alias UNION SELECT partition FROM device
+        UNION SELECT partition FROM user_setting UNION SELECT partition FROM partition_state";
     let mut found = 0;
     for (database, url) in site.postgres_urls().iter().enumerate() {
         let is_its = |partition: &u64| place_of(*partition as u8, databases) == database;
@@ -321,6 +346,7 @@ fn from_one_redis_to_three_and_back_to_two() {
         site.redis.truncate(servers);
         refused(&old);
         let store = site.engine();
+        assert_users(&store);
         let resumed = sync(&store, "b", "phone", sync_query(&name(3), None)).unwrap();
         assert_eq!(resumed.page.messages.len(), counts[3]);
         let next = send(&store, "a", &name(0), 100 + servers);

@@ -1,15 +1,19 @@
-//! Messages, and the positions of devices and readers.
+//! Messages, the positions of devices and readers, and what is kept of users.
 
-use super::{ADVANCE, GATE, OUTCOME, signed};
+use super::{ADVANCE, GATE, OUTCOME, signed, users};
 use crate::sql::Value;
 use crate::tiered::entry::{Body, Entry, Message, Position, Read};
 use im_domain::MsgId;
 use im_domain::ext::Ext;
 
-/// Messages and positions. A position that was moved to a message which was not hot comes without its
+/// The first parameter of [`users::parts`], after those of messages and positions.
+const USERS_FROM: usize = 36;
+
+/// Messages, positions and users. A position that was moved to a message which was not hot comes without its
 /// `seq`: that message is in SQL, and it is looked up here. A clientMsgId that is taken, in SQL or by an earlier row of the batch, makes
 /// the later message a copy: of that message when the two are the same, otherwise one that is shown.
 pub(super) fn statement() -> String {
+    let users = users::parts(USERS_FROM);
     format!(
         "WITH {GATE},
         input AS MATERIALIZED (
@@ -75,6 +79,7 @@ pub(super) fn statement() -> String {
                     AS t(stamp, cid, user_id, msg_id, countable, own), gate
                 WHERE t.stamp > gate.clock ORDER BY t.cid, t.user_id, t.msg_id DESC) r
             WHERE m.cid = r.cid AND m.user_id = r.user_id AND r.msg_id > m.read_msg_id),
+        {users},
         {ADVANCE}
         SELECT {OUTCOME}, (SELECT count(*) FROM stored)
         UNION ALL SELECT msg_id, copy_of, original_seq FROM judged WHERE copy_of > 0"
@@ -107,6 +112,7 @@ pub(super) fn parameters_of(begin: Vec<Value>, entries: &[Entry], now_ms: u64) -
         Value::Integers(controls.clone().map(|control| Some(control?.msg_id.to_sql())).collect()),
         Value::Integers(controls.map(|control| Some(control?.action.number())).collect()),
     ]);
+    parameters.extend(users::parameters_of(entries));
     parameters
 }
 

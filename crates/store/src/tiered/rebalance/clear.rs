@@ -18,6 +18,14 @@ const REVISIONS: &str = "
 const ALIASES: &str = "
     DELETE FROM alias WHERE ctid = ANY (ARRAY(SELECT ctid FROM alias WHERE partition = $1::bigint
         LIMIT $2::bigint)) RETURNING 1";
+const DEVICES: &str = "
+    DELETE FROM device WHERE ctid = ANY (ARRAY(SELECT ctid FROM device WHERE partition = $1::bigint
+        LIMIT $2::bigint)) RETURNING 1";
+const USER_SETTINGS: &str = "
+    DELETE FROM user_setting WHERE ctid = ANY (ARRAY(SELECT ctid FROM user_setting WHERE partition = $1::bigint
+        LIMIT $2::bigint)) RETURNING 1";
+/// What changes: a move copies it anew.
+const CHANGING: [&str; 6] = [MEMBERS, POSITIONS, REVISIONS, ALIASES, DEVICES, USER_SETTINGS];
 /// A message is found by its key: rows of several tables stand behind it.
 const MESSAGES: &str = "
     DELETE FROM message m USING (SELECT x.cid, x.msg_id FROM conversation c CROSS JOIN LATERAL (
@@ -35,7 +43,7 @@ pub(super) async fn clear<P: Postgres>(db: &P) -> Result<()> {
     const STATE: &str = "DELETE FROM partition_state WHERE partition = $1::bigint AND home <> 1";
     for mut row in db.query(LEFT, Vec::new()).await? {
         let partition = home::partition(&mut row)?;
-        for statement in [MEMBERS, POSITIONS, REVISIONS, ALIASES, MESSAGES, CONVERSATIONS] {
+        for statement in CHANGING.into_iter().chain([MESSAGES, CONVERSATIONS]) {
             repeat(db, partition, statement).await?;
         }
         db.query(STATE, params![u64::from(partition)]).await?;
@@ -43,9 +51,9 @@ pub(super) async fn clear<P: Postgres>(db: &P) -> Result<()> {
     Ok(())
 }
 
-/// Deletes what changes and is copied anew: members, positions, revisions and aliases.
+/// Deletes what changes and is copied anew.
 pub(super) async fn clear_changing<P: Postgres>(db: &P, partition: u8) -> Result<()> {
-    for statement in [MEMBERS, POSITIONS, REVISIONS, ALIASES] {
+    for statement in CHANGING {
         repeat(db, partition, statement).await?;
     }
     Ok(())

@@ -107,6 +107,31 @@ pub(super) const ALIASES: Table = Table {
         ON CONFLICT DO NOTHING",
 };
 
+pub(super) const DEVICES: Table = Table {
+    rows: "
+        SELECT * FROM device WHERE partition = $1::bigint
+            AND (tenant, user_id, device) > (split_part($3::text, ' ', 1), split_part($3::text, ' ', 2),
+                split_part($3::text, ' ', 3))
+            AND $2::bigint <= $5::bigint ORDER BY tenant, user_id, device LIMIT $4::bigint",
+    keys: "0::bigint, x.tenant || ' ' || x.user_id || ' ' || x.device",
+    start: "",
+    insert: "
+        INSERT INTO device SELECT * FROM json_populate_recordset(NULL::device, $1::text::json)
+        ON CONFLICT DO NOTHING",
+};
+
+pub(super) const USER_SETTINGS: Table = Table {
+    rows: "
+        SELECT * FROM user_setting WHERE partition = $1::bigint
+            AND (tenant, user_id) > (split_part($3::text, ' ', 1), split_part($3::text, ' ', 2))
+            AND $2::bigint <= $5::bigint ORDER BY tenant, user_id LIMIT $4::bigint",
+    keys: "0::bigint, x.tenant || ' ' || x.user_id",
+    start: "",
+    insert: "
+        INSERT INTO user_setting SELECT * FROM json_populate_recordset(NULL::user_setting, $1::text::json)
+        ON CONFLICT DO NOTHING",
+};
+
 /// From where to where rows are copied.
 pub(super) struct Way<'a, P> {
     pub partition: u8,

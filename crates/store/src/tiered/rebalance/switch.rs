@@ -10,7 +10,10 @@ use super::super::Tiered;
 use super::super::home::{Move, note};
 use super::super::limits::{ATTEMPTS_MAX, MOVE_ROWS_MAX};
 use super::clear;
-use super::copy::{ALIASES, CONVERSATIONS, MEMBERS, MESSAGES, POSITIONS, REVISIONS, Way, copy, copy_all};
+use super::copy::{
+    ALIASES, CONVERSATIONS, DEVICES, MEMBERS, MESSAGES, POSITIONS, REVISIONS, USER_SETTINGS, Way, copy,
+    copy_all,
+};
 use crate::params;
 use crate::postgres::Postgres;
 use crate::redis::Redis;
@@ -35,7 +38,7 @@ pub(super) async fn move_one<R: Redis, P: Postgres>(
     }
     copy_all(&way, &CONVERSATIONS).await?;
     clear::clear_changing(way.to, partition).await?;
-    for table in [MEMBERS, POSITIONS, REVISIONS, ALIASES] {
+    for table in [MEMBERS, POSITIONS, REVISIONS, ALIASES, DEVICES, USER_SETTINGS] {
         copy_all(&way, &table).await?;
     }
     level(&way).await?;
@@ -185,16 +188,18 @@ fn differ(partition: u8) -> Error {
     Error::internal(format!("partition {partition} is not the same in both databases; it has not moved"))
 }
 
-/// Conversations, members, positions and aliases.
-async fn counts<P: Postgres>(db: &P, partition: u8) -> Result<[u64; 4]> {
+/// Conversations, members, positions, aliases, devices and settings of users.
+async fn counts<P: Postgres>(db: &P, partition: u8) -> Result<[u64; 6]> {
     const STATEMENT: &str = "
         WITH part AS MATERIALIZED (SELECT cid FROM conversation WHERE (cid >> 14) & 255 = $1::bigint)
         SELECT (SELECT count(*) FROM part), (SELECT count(*) FROM part JOIN member USING (cid)),
             (SELECT count(*) FROM part JOIN position USING (cid)),
-            (SELECT count(*) FROM alias WHERE partition = $1::bigint)";
+            (SELECT count(*) FROM alias WHERE partition = $1::bigint),
+            (SELECT count(*) FROM device WHERE partition = $1::bigint),
+            (SELECT count(*) FROM user_setting WHERE partition = $1::bigint)";
     let mut rows = db.query(STATEMENT, params![u64::from(partition)]).await?;
     let Some(row) = rows.first_mut() else { return Err(differ(partition)) };
-    Ok([row.count()?, row.count()?, row.count()?, row.count()?])
+    Ok([row.count()?, row.count()?, row.count()?, row.count()?, row.count()?, row.count()?])
 }
 
 /// Gives the partition to the new database, with the state it has in the old one; false when the move was
