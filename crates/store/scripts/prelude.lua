@@ -125,6 +125,27 @@ local function read_value(value)
     }
 end
 
+-- How many of a user's own messages above a stamp are hot and count. What was taken back counts for nobody. nil:
+-- there are more than `most` messages to look at.
+local function own_after(user, messages, stamp, most)
+    local CHUNK = 500
+    local from, scanned, own, revisions = '(' .. stamp, 0, 0, revised(messages)
+    repeat
+        local entries = redis.call('XRANGE', messages, from, '+', 'COUNT', CHUNK)
+        for _, entry in ipairs(entries) do
+            local said = read_value(entry[2][2])
+            if said.sender == user and not said.is_silent
+                and not (revisions and redis.call('HEXISTS', revisions, entry[1]) == 1) then
+                own = own + 1
+            end
+            from = '(' .. entry[1]
+        end
+        scanned = scanned + #entries
+        if scanned > most then return nil end
+    until #entries < CHUNK
+    return own
+end
+
 -- Puts a message into the stream and the log of a conversation, under the next stamp and `seq`; gives the
 -- stamp. `head` is changed and has to be saved: see save_head(). `gap`: what seq jumps by in a new epoch.
 local function put(clock, partition, log, gap, head, message)

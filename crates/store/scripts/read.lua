@@ -8,7 +8,7 @@
 -- Gives {"verify"}; {"cold"}; {"stranger"}; {"ahead"}: beyond the newest message; {"far", cid, stamp from which
 --       on messages are hot}: SQL has to be asked; {"long"}: too much was said since; {"backlog"}; or {"ok", what
 --       tell() says}.
-local SCAN_MAX, CHUNK = 20000, 500
+local SCAN_MAX = 20000
 local clock = clock_of(KEYS[1], ARGV[1])
 if not clock then return {'verify'} end
 local head = redis.call('HMGET', KEYS[3], 'base', 'cid', 'count', 'last', 'hot', 'front')
@@ -23,7 +23,7 @@ local read = read_ms .. '-' .. read_low
 if later(read, up_to) == read then return {'ok', '0', 0, 0} end
 
 local own = tonumber(redis.call('HGET', KEYS[6], ARGV[5]) or '0')
-local count, own_after = tonumber(head[3]), 0
+local count, own_since = tonumber(head[3]), 0
 if up_to ~= last then
     local hot = hot_from(head[5], head[6], last, KEYS[5])
     local entry = redis.call('XREVRANGE', KEYS[5], up_to, '-', 'COUNT', 1)[1]
@@ -32,32 +32,20 @@ if up_to ~= last then
     elseif ARGV[9] ~= hot then
         return {'far', head[2], hot}
     else
-        count, own_after = tonumber(ARGV[10]), tonumber(ARGV[11])
+        count, own_since = tonumber(ARGV[10]), tonumber(ARGV[11])
     end
-    local from, scanned, revisions = '(' .. up_to, 0, revised(KEYS[5])
-    repeat
-        local entries = redis.call('XRANGE', KEYS[5], from, '+', 'COUNT', CHUNK)
-        for _, message in ipairs(entries) do
-            local said = read_value(message[2][2])
-            -- What was taken back counts for nobody.
-            if said.sender == ARGV[5] and not said.is_silent
-                and not (revisions and redis.call('HEXISTS', revisions, message[1]) == 1) then
-                own_after = own_after + 1
-            end
-            from = '(' .. message[1]
-        end
-        scanned = scanned + #entries
-        if scanned > SCAN_MAX then return {'long'} end
-    until #entries < CHUNK
+    local hot_own = own_after(ARGV[5], KEYS[5], up_to, SCAN_MAX)
+    if not hot_own then return {'long'} end
+    own_since = own_since + hot_own
 end
 if redis.call('XLEN', KEYS[2]) >= tonumber(ARGV[3]) then return {'backlog'} end
 
 local version, up_ms, up_low = next_version(), split(up_to)
 redis.call('HSET', KEYS[4], ARGV[5], string.format('%s %d %d %d %d %s %s %s', before, up_ms, up_low, count,
-    own - own_after, muted, version, set_version))
+    own - own_since, muted, version, set_version))
 local ms, low = tick(clock, tonumber(ARGV[2]))
 redis.call('XADD', KEYS[2], '*', 'v', string.format('k\n%d\n%d\n%s\n%s\n%s\n%s\n%d\n%d\n%s\n', ms, low, ARGV[4],
-    head[2], ARGV[5], up_to, count, own - own_after, version))
+    head[2], ARGV[5], up_to, count, own - own_since, version))
 redis.call('HSET', KEYS[3], 'logged', stamp_of(ms, low))
 save(clock)
 stay_hot({ KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7] })

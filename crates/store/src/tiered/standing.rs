@@ -37,7 +37,7 @@ pub(super) async fn standing<R: Redis, P: Postgres>(
     for (node, places) in by_node(store, places) {
         let views = View::all(store, node, &places, Some(&actor.user)).await?;
         for (place, mut view) in places.into_iter().zip(views) {
-            complete(store, &place, &mut view).await?;
+            complete(store, &place, &actor.user, &mut view).await?;
             if view.state == State::Untrusted {
                 persist::reach_now(store, place.partition).await?;
             }

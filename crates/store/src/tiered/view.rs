@@ -56,8 +56,11 @@ pub(super) struct Facts {
     /// Number by which it stands in lists.
     pub placed: u64,
     pub member: Option<Member>,
-    /// Id and count of the oldest message that has not expired, as far as it is known.
+    /// The oldest message that has not expired, as far as it is known, and the first place among those that count
+    /// from it on.
     oldest: Option<(MsgId, u64)>,
+    /// Of a member who has read nothing that has not expired: how many of its own count and have not.
+    own_kept: u64,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -120,7 +123,7 @@ impl View {
         if state == State::Hot {
             return Ok(Self { state, epoch, facts: Some(Facts::take(reply)?) });
         }
-        for _ in 0..25 {
+        for _ in 0..26 {
             reply.bytes()?;
         }
         Ok(Self { state, epoch, facts: None })
@@ -152,7 +155,7 @@ impl Facts {
         let member = (!member.is_empty()).then(|| Member::parse(&member, own)).transpose()?;
         let oldest_count = reply.number()?;
         let oldest = stamp::parse(&reply.text()?).map(|id| (id, oldest_count));
-        let recalled = reply.number()?;
+        let (recalled, own_kept) = (reply.number()?, reply.number()?);
         Ok(Self {
             cid,
             kind,
@@ -175,6 +178,7 @@ impl Facts {
             placed,
             member,
             oldest,
+            own_kept,
         })
     }
 
@@ -196,22 +200,20 @@ impl Facts {
         }))
     }
 
-    /// Countable messages of others after the read position. There are never more than those since
-    /// the oldest that has not expired.
+    /// Countable messages of others after the read position, and after what has expired.
     fn unread(&self, expired: MsgId) -> u64 {
         let Some(member) = &self.member else { return 0 };
-        let own = member.own.saturating_sub(member.read_own);
-        let unread = self.count.saturating_sub(member.read_count).saturating_sub(own + self.recalled);
-        if expired.is_none() {
-            return unread;
+        if self.is_behind(expired) {
+            let kept = self.oldest.map_or(0, |(_, count)| (self.count + 1).saturating_sub(count));
+            return kept.saturating_sub(self.own_kept + self.recalled);
         }
-        let kept = self.oldest.map_or(0, |(_, count)| (self.count + 1).saturating_sub(count));
-        unread.min(kept)
+        let own = member.own.saturating_sub(member.read_own);
+        self.count.saturating_sub(member.read_count).saturating_sub(own + self.recalled)
     }
 
-    /// Whether more is unread than the hot messages can be.
-    fn may_be_more(&self, expired: MsgId) -> bool {
-        self.unread(MsgId::NONE) > self.unread(expired)
+    /// Whether the member has read nothing that has not expired.
+    fn is_behind(&self, expired: MsgId) -> bool {
+        !expired.is_none() && self.member.as_ref().is_some_and(|member| member.read < expired)
     }
 
     /// The newest message.
@@ -235,25 +237,47 @@ impl Facts {
         })
     }
 
-    /// Looks in SQL for the oldest message that has not expired, where an older one than the oldest
-    /// hot one may be there.
+    /// Looks in SQL for what is kept below the hot messages, where that matters.
     async fn complete<R: Redis, P: Postgres>(
         &mut self,
         store: &Tiered<R, P>,
         partition: u8,
+        user: &UserId,
         expired: MsgId,
     ) -> Result<()> {
-        const STATEMENT: &str = "
-            SELECT msg_id, countable FROM message WHERE cid = $1::bigint AND msg_id > $2::bigint
-            ORDER BY msg_id LIMIT 1";
-        if expired.is_none() || self.hot.number() <= expired.number() + 1 || !self.may_be_more(expired) {
+        if !self.is_behind(expired) || self.hot.number() <= expired.number() + 1 {
             return Ok(());
         }
-        let mut rows = store.sql(partition).await?.query(STATEMENT, params![self.cid, expired]).await?;
-        let cold = rows.first_mut().map(|row| Ok::<_, Error>((row.msg_id()?, row.count()?))).transpose()?;
-        self.oldest = [self.oldest, cold].into_iter().flatten().min();
+        let statement = kept("$1::bigint", "$2::bigint", "$3::bigint", "$4::text");
+        let parameters = params![self.cid, expired, self.hot, user.as_str()];
+        let mut rows = store.sql(partition).await?.query(&statement, parameters).await?;
+        let Some(row) = rows.first_mut() else { return Ok(()) };
+        if let Some(oldest) = row.opt_msg_id()?.zip(row.opt_int()?.map(i64::unsigned_abs)) {
+            self.oldest = Some(oldest);
+        }
+        self.own_kept += row.count()?;
         Ok(())
     }
+}
+
+/// Selects, of a conversation's messages above and below an id: the oldest, the first place among those that count
+/// from it on, and how many of a user's count and were not taken back (among the newest ones). A message
+/// counts if it raises the number of those that do.
+fn kept(cid: &str, above: &str, below: &str, user: &str) -> String {
+    const OWN_AMONG_MAX: usize = 5_000;
+    let before = format!(
+        "coalesce((SELECT countable FROM message WHERE cid = {cid} AND msg_id <= {above}
+            ORDER BY msg_id DESC LIMIT 1), 0)"
+    );
+    let range = format!("FROM message WHERE cid = {cid} AND msg_id > {above} AND msg_id < {below}");
+    format!(
+        "SELECT o.msg_id, o.countable + (o.countable = {before})::int AS place, (
+            SELECT count(*) FROM (
+                SELECT sender, status, countable - lag(countable, 1, {before}) OVER (ORDER BY msg_id) AS counts
+                FROM (SELECT msg_id, sender, status, countable {range} ORDER BY msg_id DESC LIMIT {OWN_AMONG_MAX}) x) m
+            WHERE m.sender = {user} AND m.status = 0 AND m.counts > 0) AS own
+        FROM (SELECT msg_id, countable {range} ORDER BY msg_id LIMIT 1) o"
+    )
 }
 
 impl Member {
@@ -336,7 +360,7 @@ async fn find<R: Redis, P: Postgres>(
         let mut view = View::of(store, &place, Some(&actor.user)).await?;
         if let Some(facts) = &mut view.facts {
             let expired = store.expired_up_to();
-            facts.complete(store, place.partition, expired).await?;
+            facts.complete(store, place.partition, &actor.user, expired).await?;
             return Ok((facts.conversation(id.clone(), &view.epoch, expired)?, facts.member.is_some()));
         }
         match warm(store, &place).await? {
@@ -351,10 +375,11 @@ async fn find<R: Redis, P: Postgres>(
 pub(super) async fn complete<R: Redis, P: Postgres>(
     store: &Tiered<R, P>,
     place: &Place,
+    user: &UserId,
     view: &mut View,
 ) -> Result<()> {
     match &mut view.facts {
-        Some(facts) => facts.complete(store, place.partition, store.expired_up_to()).await,
+        Some(facts) => facts.complete(store, place.partition, user, store.expired_up_to()).await,
         None => Ok(()),
     }
 }
@@ -372,14 +397,16 @@ pub(super) async fn cold<R: Redis, P: Postgres>(
             c.head_msg_id, c.create_time, c.update_time, x.sender, x.kind,
             CASE WHEN x.status = 0 THEN substring(x.content FROM 1 FOR {SUMMARY_BYTES}) END,
             c.shown_msg_id, x.seq, x.status, (SELECT count(*) FROM revision v WHERE v.cid = c.cid
-                AND v.countable > m.read_countable), m.floor, m.read_msg_id, m.read_countable, m.read_own, m.own, m.muted, o.msg_id, o.countable
+                AND v.countable > greatest(m.read_countable, coalesce(o.place - 1, 0))),
+            m.floor, m.read_msg_id, m.read_countable, m.read_own, m.own, m.muted, o.msg_id, o.place,
+            coalesce(o.own, 0)
         FROM conversation c
         JOIN member m ON m.cid = c.cid AND m.user_id = $3::text
         JOIN partition_state s ON s.partition = (c.cid >> 14) & 255
         LEFT JOIN message x ON x.cid = c.cid AND x.msg_id = c.shown_msg_id
-        LEFT JOIN LATERAL (SELECT msg_id, countable FROM message WHERE cid = c.cid AND msg_id > $4::bigint
-            ORDER BY msg_id LIMIT 1) o ON true
-        WHERE c.tenant = $1::text AND c.name = ANY ($2::text[])"
+        LEFT JOIN LATERAL ({}) o ON m.read_msg_id < $4::bigint
+        WHERE c.tenant = $1::text AND c.name = ANY ($2::text[])",
+        kept("c.cid", "$4::bigint", "9223372036854775807", "$3::text")
     );
     let parameters = vec![
         actor.tenant.as_str().into(),
@@ -416,6 +443,7 @@ fn cold_view(row: &mut Row) -> Result<(ConversationId, View)> {
         placed: 0,
         member: Some(cold_member(row)?),
         oldest: row.opt_msg_id()?.zip(row.opt_int()?.map(i64::unsigned_abs)),
+        own_kept: row.count()?,
     };
     let newest = facts.last.max(facts.cid);
     facts.placed = version_of(newest);
