@@ -1,5 +1,8 @@
 //! Append: id, `seq` and idempotency in one transaction.
 
+mod head;
+
+use self::head::Head;
 use super::clock::Counters;
 use super::{Embedded, conversation, transaction};
 use crate::params;
@@ -38,19 +41,6 @@ struct Batch<'a, P> {
     ack: Ack,
     heads: BTreeMap<i64, Head>,
     counters: Option<Counters>,
-}
-
-/// The head of a conversation, as it will stand when the call is done.
-struct Head {
-    msg_id: MsgId,
-    seq: u64,
-    countable: u64,
-    /// When the last of this call's messages came.
-    version: u64,
-    /// Whether members are not told.
-    wide: bool,
-    /// Countable messages this call adds, by sender.
-    own: BTreeMap<String, u64>,
 }
 
 /// What the database knows of a draft before it is stored.
@@ -180,8 +170,7 @@ impl<P: Sqlite> Batch<'_, P> {
         let counters = self.counters.get_or_insert(state.counters);
         let head = self.heads.entry(state.cid).or_insert(state.head);
         let msg_id = counters.next_id(now_ms, partition);
-        head.version = counters.next_version(now_ms);
-        let said = head.advance(msg_id, &draft);
+        let said = head.advance(msg_id, counters.next_version(now_ms), &draft);
         let parameters = params![
             state.cid,
             msg_id,
@@ -206,34 +195,8 @@ impl<P: Sqlite> Batch<'_, P> {
 
     /// Writes heads, tells members, and writes the counters.
     fn flush(&self) -> Result<(), SqlError> {
-        const STATEMENT: &str = "
-            UPDATE conversation SET head_msg_id = ?2, head_seq = ?3, head_countable = ?4, version = ?5,
-                update_time = ?6
-            WHERE cid = ?1";
-        for (cid, head) in &self.heads {
-            let time = head.msg_id.time_ms();
-            let parameters = params![*cid, head.msg_id, head.seq, head.countable, head.version, time];
-            self.store.db.execute(STATEMENT, parameters)?;
-            self.tell(*cid, head)?;
-        }
+        self.heads.iter().try_for_each(|(cid, head)| head.save(self.store, *cid))?;
         self.counters.map_or(Ok(()), |counters| counters.save(self.store))
-    }
-
-    /// Tells the members of a narrow conversation, and counts what senders have said: one statement for
-    /// the first of them, and all members, and one for each other one.
-    fn tell(&self, cid: i64, head: &Head) -> Result<(), SqlError> {
-        const ALL: &str = "
-            UPDATE member SET recency = ?2, own = own + iif(user = ?3, ?4, 0) WHERE cid = ?1";
-        const OWN: &str = "UPDATE member SET own = own + ?3 WHERE cid = ?1 AND user = ?2";
-        let mut senders = head.own.iter().map(|(sender, count)| (sender.as_str(), *count));
-        if !head.wide {
-            let (sender, count) = senders.next().unwrap_or_default();
-            self.store.db.execute(ALL, params![cid, head.version, sender, count])?;
-        }
-        for (sender, count) in senders {
-            self.store.db.execute(OWN, params![cid, sender, count])?;
-        }
-        Ok(())
     }
 }
 
@@ -242,14 +205,7 @@ impl State {
         Ok(Self {
             cid: row.int()?,
             kind: row.case(ConversationKind::from_number)?,
-            head: Head {
-                msg_id: row.msg_id()?,
-                seq: row.count()?,
-                countable: row.count()?,
-                version: 0,
-                wide: row.flag()?,
-                own: BTreeMap::new(),
-            },
+            head: Head::read(row)?,
             epoch: row.text()?,
             is_member: row.flag()?,
             own: row.count()?,
@@ -257,21 +213,6 @@ impl State {
             earlier: earlier(row)?,
             quoted_exists: row.flag()?,
         })
-    }
-}
-
-impl Head {
-    /// Takes a message in. If it counts: how many that do its sender had sent in this call before.
-    fn advance(&mut self, msg_id: MsgId, draft: &Draft) -> Option<u64> {
-        self.msg_id = msg_id;
-        self.seq += 1;
-        if draft.silent {
-            return None;
-        }
-        self.countable += 1;
-        let own = self.own.entry(draft.sender.as_str().to_owned()).or_default();
-        *own += 1;
-        Some(*own - 1)
     }
 }
 

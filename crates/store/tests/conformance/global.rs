@@ -245,8 +245,14 @@ fn who_leaves_is_told_and_who_joins_again_too<B: Backend>() {
     one.ask(&store).assert_left("c");
     one.ask(&store).assert_names(&[]);
     Asking::new("b").ask(&store).assert_names(&["d"]);
-    send(&store, "a", "c", 2);
+    // Also to a device that asked for the first time when there was nothing.
+    let mut early = Asking::new("x");
+    early.ask(&store).assert_names(&[]);
+    change(&store, "c", add("x"));
+    change(&store, "c", remove("x"));
+    early.ask(&store).assert_left("c");
     one.ask(&store).assert_names(&[]);
+    send(&store, "a", "c", 2);
     change(&store, "c", add("b"));
     let told = one.ask(&store);
     told.assert_names(&["c"]);
