@@ -1,11 +1,13 @@
 //! Append: id, `seq` and idempotency in one transaction.
 
 use super::clock::Counters;
+use super::head::{Head, NewMessage};
 use super::{Embedded, conversation, transaction};
 use crate::params;
 use crate::sql::{Row, SqlError};
 use crate::sqlite::Sqlite;
 use im_domain::conversation::ConversationKind;
+use im_domain::ext::Ext;
 use im_domain::message::{Ack, Draft, FINGERPRINT_BYTES, Receipt, Target};
 use im_domain::partition::partition_of;
 use im_domain::storage::Actor;
@@ -40,24 +42,10 @@ struct Batch<'a, P> {
     counters: Option<Counters>,
 }
 
-/// The head of a conversation, as it will stand when the call is done.
-struct Head {
-    msg_id: MsgId,
-    seq: u64,
-    countable: u64,
-    /// When the last of this call's messages came.
-    version: u64,
-    /// Whether members are not told.
-    wide: bool,
-    /// Countable messages this call adds, by sender.
-    own: BTreeMap<String, u64>,
-}
-
 /// What the database knows of a draft before it is stored.
 struct State {
-    cid: i64,
-    kind: ConversationKind,
     head: Head,
+    kind: ConversationKind,
     epoch: String,
     is_member: bool,
     /// Countable messages the sender had sent before this call.
@@ -97,7 +85,7 @@ impl<P: Sqlite> Batch<'_, P> {
             return Err(quoted_is_missing());
         }
         let epoch = state.epoch.clone();
-        let (msg_id, seq) = self.insert(draft, state, partition, &fingerprint)?;
+        let (msg_id, seq) = self.insert(draft, state, partition, fingerprint)?;
         Ok(self.receipt(conversation, msg_id, seq, epoch, false))
     }
 
@@ -145,15 +133,16 @@ impl<P: Sqlite> Batch<'_, P> {
 
     fn state(&self, draft: &Draft, conversation: &ConversationId) -> Result<State> {
         let statement = format!(
-            "SELECT c.cid, c.kind, c.head_msg_id, c.head_seq, c.head_countable, c.wide, s.epoch,
-                m.user IS NOT NULL, coalesce(m.own, 0), {},
+            "SELECT {}, c.kind, s.epoch, m.user IS NOT NULL, coalesce(m.own, 0), {},
                 e.msg_id, e.seq, e.fingerprint, q.msg_id IS NOT NULL
             FROM conversation c JOIN store s ON s.id = 1
             LEFT JOIN member m ON m.cid = c.cid AND m.user = ?3
             LEFT JOIN message e ON e.cid = c.cid AND e.sender = ?3 AND e.client_msg_id = ?4
+                AND e.control_msg_id IS NULL
             LEFT JOIN message q ON q.cid = c.cid AND q.msg_id = ?5
                 AND q.msg_id > max(?6, iif(c.history = 1, coalesce(m.floor, 0), 0))
             WHERE c.tenant = ?1 AND c.name = ?2",
+            Head::COLUMNS,
             Counters::COLUMNS
         );
         let parameters = params![
@@ -174,82 +163,37 @@ impl<P: Sqlite> Batch<'_, P> {
         draft: Draft,
         state: State,
         partition: u8,
-        fingerprint: &[u8; FINGERPRINT_BYTES],
+        fingerprint: [u8; FINGERPRINT_BYTES],
     ) -> Result<(MsgId, u64)> {
-        let now_ms = self.store.now_ms();
         let counters = self.counters.get_or_insert(state.counters);
-        let head = self.heads.entry(state.cid).or_insert(state.head);
-        let msg_id = counters.next_id(now_ms, partition);
-        head.version = counters.next_version(now_ms);
-        let said = head.advance(msg_id, &draft);
-        let parameters = params![
-            state.cid,
-            msg_id,
-            head.seq,
-            head.countable,
-            draft.sender.as_str(),
-            draft.client_msg_id.as_str(),
-            fingerprint.as_slice(),
-            draft.kind.number(),
-            crate::sql::Value::Blob(draft.content.into_bytes()),
-            draft.reply_to,
-            draft.ext.map(im_domain::ext::Ext::into_string),
-            said.map(|said| state.own + said),
-        ];
-        const STATEMENT: &str = "
-            INSERT INTO message (cid, msg_id, seq, countable, sender, client_msg_id, fingerprint, kind,
-                content, reply_to, ext, own)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)";
-        self.store.db.execute(STATEMENT, parameters)?;
+        let head = self.heads.entry(state.head.cid).or_insert(state.head);
+        let message = NewMessage {
+            sender: draft.sender.as_str(),
+            client_msg_id: draft.client_msg_id.as_str(),
+            fingerprint,
+            kind: draft.kind,
+            content: draft.content.into_bytes(),
+            reply_to: draft.reply_to,
+            ext: draft.ext.map(Ext::into_string),
+            control: None,
+            own: (!draft.silent).then_some(state.own),
+        };
+        let msg_id = head.put(self.store, counters, partition, message)?;
         Ok((msg_id, head.seq))
     }
 
     /// Writes heads, tells members, and writes the counters.
     fn flush(&self) -> Result<(), SqlError> {
-        const STATEMENT: &str = "
-            UPDATE conversation SET head_msg_id = ?2, head_seq = ?3, head_countable = ?4, version = ?5,
-                update_time = ?6
-            WHERE cid = ?1";
-        for (cid, head) in &self.heads {
-            let time = head.msg_id.time_ms();
-            let parameters = params![*cid, head.msg_id, head.seq, head.countable, head.version, time];
-            self.store.db.execute(STATEMENT, parameters)?;
-            self.tell(*cid, head)?;
-        }
+        self.heads.values().try_for_each(|head| head.save(self.store))?;
         self.counters.map_or(Ok(()), |counters| counters.save(self.store))
-    }
-
-    /// Tells the members of a narrow conversation, and counts what senders have said: one statement for
-    /// the first of them, and all members, and one for each other one.
-    fn tell(&self, cid: i64, head: &Head) -> Result<(), SqlError> {
-        const ALL: &str = "
-            UPDATE member SET recency = ?2, own = own + iif(user = ?3, ?4, 0) WHERE cid = ?1";
-        const OWN: &str = "UPDATE member SET own = own + ?3 WHERE cid = ?1 AND user = ?2";
-        let mut senders = head.own.iter().map(|(sender, count)| (sender.as_str(), *count));
-        if !head.wide {
-            let (sender, count) = senders.next().unwrap_or_default();
-            self.store.db.execute(ALL, params![cid, head.version, sender, count])?;
-        }
-        for (sender, count) in senders {
-            self.store.db.execute(OWN, params![cid, sender, count])?;
-        }
-        Ok(())
     }
 }
 
 impl State {
     fn read(row: &mut Row) -> Result<Self, SqlError> {
         Ok(Self {
-            cid: row.int()?,
+            head: Head::read(row)?,
             kind: row.case(ConversationKind::from_number)?,
-            head: Head {
-                msg_id: row.msg_id()?,
-                seq: row.count()?,
-                countable: row.count()?,
-                version: 0,
-                wide: row.flag()?,
-                own: BTreeMap::new(),
-            },
             epoch: row.text()?,
             is_member: row.flag()?,
             own: row.count()?,
@@ -257,21 +201,6 @@ impl State {
             earlier: earlier(row)?,
             quoted_exists: row.flag()?,
         })
-    }
-}
-
-impl Head {
-    /// Takes a message in. If it counts: how many that do its sender had sent in this call before.
-    fn advance(&mut self, msg_id: MsgId, draft: &Draft) -> Option<u64> {
-        self.msg_id = msg_id;
-        self.seq += 1;
-        if draft.silent {
-            return None;
-        }
-        self.countable += 1;
-        let own = self.own.entry(draft.sender.as_str().to_owned()).or_default();
-        *own += 1;
-        Some(*own - 1)
     }
 }
 
