@@ -1,14 +1,13 @@
 //! Append: id, `seq` and idempotency in one transaction.
 
-mod head;
-
-use self::head::Head;
 use super::clock::Counters;
+use super::head::{Head, NewMessage};
 use super::{Embedded, conversation, transaction};
 use crate::params;
 use crate::sql::{Row, SqlError};
 use crate::sqlite::Sqlite;
 use im_domain::conversation::ConversationKind;
+use im_domain::ext::Ext;
 use im_domain::message::{Ack, Draft, FINGERPRINT_BYTES, Receipt, Target};
 use im_domain::partition::partition_of;
 use im_domain::storage::Actor;
@@ -45,9 +44,8 @@ struct Batch<'a, P> {
 
 /// What the database knows of a draft before it is stored.
 struct State {
-    cid: i64,
-    kind: ConversationKind,
     head: Head,
+    kind: ConversationKind,
     epoch: String,
     is_member: bool,
     /// Countable messages the sender had sent before this call.
@@ -87,7 +85,7 @@ impl<P: Sqlite> Batch<'_, P> {
             return Err(quoted_is_missing());
         }
         let epoch = state.epoch.clone();
-        let (msg_id, seq) = self.insert(draft, state, partition, &fingerprint)?;
+        let (msg_id, seq) = self.insert(draft, state, partition, fingerprint)?;
         Ok(self.receipt(conversation, msg_id, seq, epoch, false))
     }
 
@@ -135,15 +133,16 @@ impl<P: Sqlite> Batch<'_, P> {
 
     fn state(&self, draft: &Draft, conversation: &ConversationId) -> Result<State> {
         let statement = format!(
-            "SELECT c.cid, c.kind, c.head_msg_id, c.head_seq, c.head_countable, c.wide, s.epoch,
-                m.user IS NOT NULL, coalesce(m.own, 0), {},
+            "SELECT {}, c.kind, s.epoch, m.user IS NOT NULL, coalesce(m.own, 0), {},
                 e.msg_id, e.seq, e.fingerprint, q.msg_id IS NOT NULL
             FROM conversation c JOIN store s ON s.id = 1
             LEFT JOIN member m ON m.cid = c.cid AND m.user = ?3
             LEFT JOIN message e ON e.cid = c.cid AND e.sender = ?3 AND e.client_msg_id = ?4
+                AND e.control_msg_id IS NULL
             LEFT JOIN message q ON q.cid = c.cid AND q.msg_id = ?5
                 AND q.msg_id > max(?6, iif(c.history = 1, coalesce(m.floor, 0), 0))
             WHERE c.tenant = ?1 AND c.name = ?2",
+            Head::COLUMNS,
             Counters::COLUMNS
         );
         let parameters = params![
@@ -164,38 +163,28 @@ impl<P: Sqlite> Batch<'_, P> {
         draft: Draft,
         state: State,
         partition: u8,
-        fingerprint: &[u8; FINGERPRINT_BYTES],
+        fingerprint: [u8; FINGERPRINT_BYTES],
     ) -> Result<(MsgId, u64)> {
-        let now_ms = self.store.now_ms();
         let counters = self.counters.get_or_insert(state.counters);
-        let head = self.heads.entry(state.cid).or_insert(state.head);
-        let msg_id = counters.next_id(now_ms, partition);
-        let said = head.advance(msg_id, counters.next_version(now_ms), &draft);
-        let parameters = params![
-            state.cid,
-            msg_id,
-            head.seq,
-            head.countable,
-            draft.sender.as_str(),
-            draft.client_msg_id.as_str(),
-            fingerprint.as_slice(),
-            draft.kind.number(),
-            crate::sql::Value::Blob(draft.content.into_bytes()),
-            draft.reply_to,
-            draft.ext.map(im_domain::ext::Ext::into_string),
-            said.map(|said| state.own + said),
-        ];
-        const STATEMENT: &str = "
-            INSERT INTO message (cid, msg_id, seq, countable, sender, client_msg_id, fingerprint, kind,
-                content, reply_to, ext, own)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)";
-        self.store.db.execute(STATEMENT, parameters)?;
+        let head = self.heads.entry(state.head.cid).or_insert(state.head);
+        let message = NewMessage {
+            sender: draft.sender.as_str(),
+            client_msg_id: draft.client_msg_id.as_str(),
+            fingerprint,
+            kind: draft.kind,
+            content: draft.content.into_bytes(),
+            reply_to: draft.reply_to,
+            ext: draft.ext.map(Ext::into_string),
+            control: None,
+            own: (!draft.silent).then_some(state.own),
+        };
+        let msg_id = head.put(self.store, counters, partition, message)?;
         Ok((msg_id, head.seq))
     }
 
     /// Writes heads, tells members, and writes the counters.
     fn flush(&self) -> Result<(), SqlError> {
-        self.heads.iter().try_for_each(|(cid, head)| head.save(self.store, *cid))?;
+        self.heads.values().try_for_each(|head| head.save(self.store))?;
         self.counters.map_or(Ok(()), |counters| counters.save(self.store))
     }
 }
@@ -203,9 +192,8 @@ impl<P: Sqlite> Batch<'_, P> {
 impl State {
     fn read(row: &mut Row) -> Result<Self, SqlError> {
         Ok(Self {
-            cid: row.int()?,
-            kind: row.case(ConversationKind::from_number)?,
             head: Head::read(row)?,
+            kind: row.case(ConversationKind::from_number)?,
             epoch: row.text()?,
             is_member: row.flag()?,
             own: row.count()?,

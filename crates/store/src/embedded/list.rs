@@ -25,7 +25,7 @@ fn columns() -> String {
 /// Joins the store and the last message that the member may see. ?4: the newest id that has expired.
 const JOINS: &str = "
     JOIN store s ON s.id = 1
-    LEFT JOIN message x ON x.cid = c.cid AND x.msg_id = c.head_msg_id AND x.msg_id > ?4
+    LEFT JOIN message x ON x.cid = c.cid AND x.msg_id = c.shown_msg_id AND x.msg_id > ?4
         AND (c.history = 0 OR m.user IS NULL OR x.msg_id > m.floor)";
 
 /// One conversation for one of its members.

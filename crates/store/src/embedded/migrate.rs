@@ -10,6 +10,7 @@ use im_domain::{Error, Result};
 const MIGRATIONS: &[(i64, &str, &str)] = &[
     (1, "messages", include_str!("../../migrations/sqlite/0001_messages.sql")),
     (2, "changes", include_str!("../../migrations/sqlite/0002_changes.sql")),
+    (3, "revisions", include_str!("../../migrations/sqlite/0003_revisions.sql")),
 ];
 
 /// Applies the steps this database has not seen, each in a transaction of its own.

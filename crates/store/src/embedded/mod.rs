@@ -16,6 +16,7 @@ mod conversation;
 mod devices;
 mod expire;
 mod global;
+mod head;
 mod index;
 mod list;
 mod members;

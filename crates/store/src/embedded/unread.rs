@@ -1,5 +1,6 @@
 //! What is unread, in SQL: derived from how much had been said in a conversation, and how much of it by
-//! the member, at any place of its history. Each takes one search of an index.
+//! the member, at any place of its history, and how much of it has been taken back since. The former take
+//! one search of an index each, the latter what was taken back after the place.
 //!
 //! The fragments speak of a conversation `c` and its member `m`.
 
@@ -23,18 +24,33 @@ pub(super) fn own_at(at: &str) -> String {
     )
 }
 
+/// How many of those that others said after `at` have been taken back. They keep their places among those
+/// that count.
+fn recalled_after(at: &str) -> String {
+    format!(
+        "(SELECT count(*) FROM revision r WHERE r.cid = c.cid AND r.msg_id > {at} AND r.uncounted = 1
+            AND r.sender <> m.user)"
+    )
+}
+
 /// How many by others after `at`, a place that the member has read or that is gone.
 pub(super) fn others_after(at: &str) -> String {
-    format!("max(0, c.head_countable - {} - (m.own - {}))", countable_at(at), own_at(at))
+    others(&countable_at(at), &own_at(at), at)
+}
+
+/// `countable` and `own` are how many had been said up to `at`.
+fn others(countable: &str, own: &str, at: &str) -> String {
+    let recalled = recalled_after(at);
+    format!("max(0, c.head_countable - {countable} - (m.own - {own}) - {recalled})")
 }
 
 /// How many the member has not read; none when there is no member. `?4`: the newest id that has expired.
 pub(super) fn unread() -> String {
     format!(
         "CASE WHEN m.user IS NULL THEN 0
-            WHEN m.read_msg_id >= {GONE}
-                THEN max(0, c.head_countable - m.read_countable - (m.own - m.read_own))
+            WHEN m.read_msg_id >= {GONE} THEN {}
             ELSE {} END",
+        others("m.read_countable", "m.read_own", "m.read_msg_id"),
         others_after(GONE)
     )
 }

@@ -1,6 +1,6 @@
 //! Random users, devices, conversations and losses, against model devices. A model device knows nothing
-//! but what the store answers: it asks what has changed, syncs where something was said, and confirms what
-//! it has stored. However often answers are lost, whoever joins and leaves meanwhile, and whether groups
+//! but what the store answers: it asks what has changed, syncs where something was said, confirms what it
+//! has stored, and takes the text from what a control message says was taken back. However often answers are lost, whoever joins and leaves meanwhile, and whether groups
 //! grow and shrink across [`super::backend::INDEX_MEMBERS`]: in the end it holds exactly what its user may
 //! see, nothing skipped, nothing changed, and the same unread counts as the model of the conversations.
 //! A failure prints the seed and the shrunken case.
@@ -8,10 +8,14 @@
 use super::backend::{Backend, EmbeddedBackend, INDEX_MEMBERS, block_on};
 use super::random::{Verdict, check};
 use super::talk::*;
+use super::tiered::{Cold, Drained, Hot, Spread, TieredBackend};
 use im_domain::conversation::{History, MemberChange};
 use im_domain::device::Totals;
 use im_domain::global::{ChangeKind, Changed};
+use im_domain::limits::RECALL_MS_DEFAULT;
+use im_domain::message::{Message, Status};
 use im_domain::page::SyncQuery;
+use im_domain::revision::{Recall, Revised};
 use im_domain::storage::Storage;
 use im_domain::upkeep::Task;
 use im_domain::{Error, MsgId, UserId};
@@ -19,6 +23,8 @@ use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
 const USERS: [&str; 3] = ["u0", "u1", "u2"];
+/// Makes the conversations and never leaves.
+const OWNER: usize = USERS.len();
 const CONVERSATIONS: [(&str, History); 3] =
     [("x", History::All), ("y", History::FromJoin), ("z", History::All)];
 const DEVICES: [(usize, &str); 4] = [(0, "phone"), (0, "tablet"), (1, "phone"), (2, "phone")];
@@ -45,6 +51,12 @@ enum Op {
     },
     /// Up to this place of the history, if there is one.
     Read {
+        user: usize,
+        conversation: usize,
+        at: usize,
+    },
+    /// The message at this place of the history, if there is one; `user` may be [`OWNER`].
+    Recall {
         user: usize,
         conversation: usize,
         at: usize,
@@ -84,12 +96,15 @@ fn op() -> impl Strategy<Value = Op> {
         2 => (0..CONVERSATIONS.len(), any::<bool>())
             .prop_map(|(conversation, grow)| Op::Crowd { conversation, grow }),
         3 => (at(), 0_usize..12).prop_map(|((user, conversation), at)| Op::Read { user, conversation, at }),
+        4 => (0..=OWNER, 0..CONVERSATIONS.len(), 0_usize..12)
+            .prop_map(|(user, conversation, at)| Op::Recall { user, conversation, at }),
         1 => (at(), any::<bool>())
             .prop_map(|((user, conversation), muted)| Op::Mute { user, conversation, muted }),
         8 => (device.clone(), 1_u32..4, prop_oneof![0_usize..5, Just(usize::MAX)])
             .prop_map(|(device, limit, answers)| Op::Ask { device, limit, answers }),
         1 => device.prop_map(|device| Op::Reinstall { device }),
-        1 => (-5_000_i64..10_000).prop_map(|ms| Op::Clock { ms }),
+        1 => prop_oneof![4 => -5_000_i64..10_000, 1 => Just(RECALL_MS_DEFAULT as i64 / 2)]
+            .prop_map(|ms| Op::Clock { ms }),
         1 => Just(Op::Reopen),
         1 => Just(Op::Drain),
         1 => Just(Op::Evict),
@@ -108,7 +123,11 @@ struct Said {
     id: MsgId,
     sender: usize,
     silent: bool,
+    /// Empty once it was taken back.
     content: String,
+    /// When it was taken back, the store's answer.
+    revised: Option<Revised>,
+    is_control: bool,
 }
 
 struct Member {
@@ -128,9 +147,19 @@ impl Talk {
     }
 
     fn unread(&self, user: usize, member: &Member) -> u64 {
-        let is_unread = |said: &&Said| said.id > member.read && said.sender != user && !said.silent;
+        let counts = |said: &Said| !said.silent && said.revised.is_none();
+        let is_unread = |said: &&Said| said.id > member.read && said.sender != user && counts(said);
         self.messages.iter().filter(is_unread).count() as u64
     }
+}
+
+/// Why nobody, or not this one, may take a message back.
+#[derive(Debug, PartialEq, Eq)]
+enum Refusal {
+    NotMember,
+    Missing,
+    Control,
+    Forbidden,
 }
 
 /// What a device has stored.
@@ -150,6 +179,21 @@ struct Stored {
     last: MsgId,
     unread: u64,
     read: MsgId,
+}
+
+impl Stored {
+    fn put(&mut self, message: &Message) {
+        if let Some(content) = message.control.and_then(|control| self.messages.get_mut(&control.msg_id)) {
+            content.clear();
+        }
+        let before = self.messages.insert(message.msg_id, message.content.clone());
+        let may_differ = message.status == Status::Recalled;
+        assert!(
+            before.is_none_or(|before| before == message.content || may_differ),
+            "{} changed",
+            message.msg_id
+        );
+    }
 }
 
 /// The connection was lost.
@@ -208,10 +252,7 @@ impl Device {
             let query = SyncQuery { limit, ..sync_query(&name, Some(stored.last)) };
             let page = sync(store, USERS[self.user], self.name, query).unwrap().page;
             let page = line.carry(page)?;
-            for message in page.messages {
-                let before = stored.messages.insert(message.msg_id, message.content.clone());
-                assert!(before.is_none_or(|before| before == message.content), "{} changed", message.msg_id);
-            }
+            page.messages.iter().for_each(|message| stored.put(message));
             stored.last = page.cursor;
             has_more = page.has_more;
         }
@@ -257,6 +298,7 @@ impl<B: Backend> World<B> {
             }
             Op::Crowd { conversation, grow } => self.crowd(conversation, grow),
             Op::Read { user, conversation, at } => self.read(user, conversation, at)?,
+            Op::Recall { user, conversation, at } => self.recall(user, conversation, at)?,
             Op::Mute { user, conversation, muted } => {
                 if self.talks[conversation].members.contains_key(&user) {
                     mute(self.store(), USERS[user], CONVERSATIONS[conversation].0, muted);
@@ -291,8 +333,62 @@ impl<B: Backend> World<B> {
             return Ok(());
         }
         let id = answer.unwrap().msg_id;
-        talk.messages.push(Said { id, sender: user, silent, content });
+        talk.messages.push(Said { id, sender: user, silent, content, revised: None, is_control: false });
         Ok(())
+    }
+
+    fn recall(&mut self, user: usize, conversation: usize, at: usize) -> Verdict {
+        let Some(msg_id) = self.talks[conversation].messages.get(at).map(|said| said.id) else {
+            return Ok(());
+        };
+        let name = USERS.get(user).unwrap_or(&"owner");
+        let recall = Recall { conversation: id(CONVERSATIONS[conversation].0), msg_id, reason: None };
+        let answer = block_on(self.store().recall(&actor(name), &recall));
+        let expected = self.expected(user, conversation, at);
+        let revised = match answer {
+            Ok(revised) => revised,
+            Err(error) => {
+                prop_assert_eq!(expected, Err(refusal(&error)));
+                return Ok(());
+            }
+        };
+        let talk = &mut self.talks[conversation];
+        if let Some(first) = talk.messages[at].revised {
+            prop_assert_eq!((expected, revised), (Ok(()), first));
+            return Ok(());
+        }
+        let seq = talk.messages.len() as u64 + 1;
+        prop_assert_eq!((expected, revised.msg_id, revised.seq), (Ok(()), msg_id, seq));
+        talk.messages[at].revised = Some(revised);
+        talk.messages[at].content.clear();
+        let id = revised.control_msg_id;
+        let content = String::new();
+        talk.messages.push(Said { id, sender: user, silent: true, content, revised: None, is_control: true });
+        Ok(())
+    }
+
+    /// Whether the user may take back the message at this place.
+    fn expected(&self, user: usize, conversation: usize, at: usize) -> Result<(), Refusal> {
+        let talk = &self.talks[conversation];
+        let said = &talk.messages[at];
+        if user != OWNER {
+            let member = talk.members.get(&user).ok_or(Refusal::NotMember)?;
+            let is_seen = |seen: &Said| seen.id == said.id;
+            if !talk.visible(member, CONVERSATIONS[conversation].1).any(is_seen) {
+                return Err(Refusal::Missing);
+            }
+        }
+        if said.revised.is_some() {
+            return Ok(());
+        }
+        if said.is_control {
+            return Err(Refusal::Control);
+        }
+        let is_late = said.id < MsgId::floor_of(self.backend.now() - RECALL_MS_DEFAULT);
+        match user == OWNER || said.sender == user && !is_late {
+            true => Ok(()),
+            false => Err(Refusal::Forbidden),
+        }
     }
 
     fn join(&mut self, user: usize, conversation: usize) {
@@ -383,6 +479,16 @@ impl<B: Backend> World<B> {
     }
 }
 
+fn refusal(error: &Error) -> Refusal {
+    match error {
+        Error::NotMember => Refusal::NotMember,
+        Error::MessageNotFound { field } if field == "msgId" => Refusal::Missing,
+        Error::Invalid { field, .. } if field == "msgId" => Refusal::Control,
+        Error::Forbidden { .. } => Refusal::Forbidden,
+        error => panic!("{error:?}"),
+    }
+}
+
 fn devices_end_equal_to_what_their_users_may_see<B: Backend>(cases: u32) {
     check(cases, prop::collection::vec(op(), 1..100), |ops| {
         let mut world = World::<B>::new();
@@ -398,4 +504,24 @@ fn devices_end_equal_to_what_their_users_may_see<B: Backend>(cases: u32) {
 #[test]
 fn embedded() {
     devices_end_equal_to_what_their_users_may_see::<EmbeddedBackend>(64);
+}
+
+#[test]
+fn hot() {
+    devices_end_equal_to_what_their_users_may_see::<TieredBackend<Hot>>(12);
+}
+
+#[test]
+fn drained() {
+    devices_end_equal_to_what_their_users_may_see::<TieredBackend<Drained>>(6);
+}
+
+#[test]
+fn cold() {
+    devices_end_equal_to_what_their_users_may_see::<TieredBackend<Cold>>(6);
+}
+
+#[test]
+fn spread() {
+    devices_end_equal_to_what_their_users_may_see::<TieredBackend<Spread>>(6);
 }

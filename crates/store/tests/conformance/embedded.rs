@@ -6,6 +6,7 @@ use super::talk::*;
 use im_domain::Error;
 use im_domain::message::Ack;
 use im_domain::page::ResetReason;
+use im_domain::revision::Recall;
 use im_domain::storage::Storage;
 use im_domain::upkeep::Task;
 use im_store::embedded::{Embedded, Environment};
@@ -59,6 +60,38 @@ fn a_purge_ends_when_its_time_is_over_and_the_next_one_goes_on() {
     let first = block_on(store.run(&[Task::Expire], 5)).unwrap().expired;
     assert!((1..=5).contains(&first), "{first}");
     assert_eq!(block_on(store.run(&[Task::Expire], 10_000)).unwrap().expired, 20 - first);
+}
+
+#[test]
+fn the_trace_of_what_was_taken_back_goes_with_the_message() {
+    let backend = EmbeddedBackend::keeping(1_000);
+    let store = backend.open();
+    group(&store, "c", &["a", "b"]);
+    let mut slip = draft("a", "c", "slip", "a secret");
+    slip.ext = Some(im_domain::ext::Ext::parse("{\"n\":1}").unwrap());
+    let slip = append(&store, vec![slip]).remove(0).unwrap().msg_id;
+    backend.advance(600);
+    let kept = send(&store, "b", "c", 1).msg_id;
+    for msg_id in [slip, kept] {
+        let recall = Recall { conversation: id("c"), msg_id, reason: Some("a slip".into()) };
+        block_on(store.recall(&service("z"), &recall)).unwrap();
+    }
+    let traces = || {
+        let db = backend.raw();
+        let columns = "sender, user, role, reason, CAST(content AS TEXT), coalesce(ext, '')";
+        let mut statement = db.prepare(&format!("SELECT {columns} FROM revision ORDER BY msg_id")).unwrap();
+        let text = |row: &rusqlite::Row<'_>| {
+            let role: i64 = row.get(2)?;
+            let texts = [0, 1, 3, 4, 5].map(|at| row.get::<_, String>(at));
+            Ok((texts.map(Result::unwrap).join(" "), role))
+        };
+        statement.query_map([], text).unwrap().map(Result::unwrap).collect::<Vec<_>>()
+    };
+    let expected = [("a z a slip a secret {\"n\":1}".to_owned(), 0), ("b z a slip message 1 ".to_owned(), 0)];
+    assert_eq!(traces(), expected);
+    backend.advance(600);
+    assert_eq!(block_on(store.run(&[Task::Expire], 1_000)).unwrap().expired, 1);
+    assert_eq!(traces(), expected[1..]);
 }
 
 #[test]

@@ -5,7 +5,9 @@ use super::backend::{Backend, EmbeddedBackend, block_on};
 use super::talk::*;
 use super::tiered::{Cold, Drained, Hot, Spread, TieredBackend};
 use im_domain::conversation::MemberChange;
+use im_domain::limits::RECALL_MS_DEFAULT;
 use im_domain::page::{Direction, SyncQuery};
+use im_domain::revision::{Recall, Revised};
 use im_domain::storage::Storage;
 use im_domain::upkeep::Task;
 use im_domain::{Error, MsgId};
@@ -44,6 +46,11 @@ enum Op {
         conversation: usize,
         confirm: Option<usize>,
     },
+    /// The sender takes back the message at this place of the history, if there is one.
+    Recall {
+        conversation: usize,
+        at: usize,
+    },
     Clock {
         ms: i64,
     },
@@ -63,6 +70,8 @@ fn op() -> impl Strategy<Value = Op> {
         1 => (user.clone(), conversation.clone()).prop_map(|(user, conversation)| Op::Leave { user, conversation }),
         3 => (user.clone(), conversation.clone(), 1_u32..8, any::<bool>())
             .prop_map(|(user, conversation, limit, up)| Op::Read { user, conversation, limit, up }),
+        2 => (conversation.clone(), 0_usize..30)
+            .prop_map(|(conversation, at)| Op::Recall { conversation, at }),
         3 => (user, conversation, prop::option::of(0_usize..30))
             .prop_map(|(user, conversation, confirm)| Op::Sync { user, conversation, confirm }),
         1 => (-10_000_i64..10_000).prop_map(|ms| Op::Clock { ms }),
@@ -75,9 +84,27 @@ fn op() -> impl Strategy<Value = Op> {
 #[derive(Default)]
 struct Talk {
     members: BTreeSet<usize>,
-    /// Id, sender, clientMsgId, content.
-    messages: Vec<(MsgId, usize, u8, u8)>,
+    messages: Vec<Said>,
     positions: BTreeMap<usize, MsgId>,
+}
+
+struct Said {
+    id: MsgId,
+    sender: usize,
+    /// None: a control message.
+    client_id: Option<u8>,
+    content: u8,
+    /// When it was taken back, the store's answer.
+    revised: Option<Revised>,
+}
+
+impl Said {
+    fn shown(&self) -> String {
+        match (self.client_id, self.revised) {
+            (Some(_), None) => self.content.to_string(),
+            _ => String::new(),
+        }
+    }
 }
 
 /// The store under test beside the model of what it should hold.
@@ -116,6 +143,7 @@ impl<B: Backend> Both<B> {
             }
             Op::Read { user, conversation, limit, up } => self.read(user, conversation, limit, up)?,
             Op::Sync { user, conversation, confirm } => self.sync(user, conversation, confirm)?,
+            Op::Recall { conversation, at } => self.recall(conversation, at)?,
             Op::Clock { ms } => self.backend.set_clock(self.backend.now().saturating_add_signed(ms)),
             Op::Reopen => self.store = self.backend.open(),
             Op::Drain => drop(block_on(self.store.run(&[Task::Drain], 10_000)).unwrap()),
@@ -129,13 +157,13 @@ impl<B: Backend> Both<B> {
         let one = draft(sender, name, &client_id.to_string(), &content.to_string());
         let answer = append(&self.store, vec![one]).remove(0);
         let talk = &mut self.model[conversation];
-        let earlier = talk.messages.iter().position(|m| (m.1, m.2) == (user, client_id));
+        let earlier = talk.messages.iter().position(|m| (m.sender, m.client_id) == (user, Some(client_id)));
         match (talk.members.contains(&user), earlier) {
             (false, _) => prop_assert_eq!(answer, Err(Error::NotMember)),
-            (true, Some(at)) if talk.messages[at].3 == content => {
+            (true, Some(at)) if talk.messages[at].content == content => {
                 let receipt = answer.unwrap();
                 prop_assert!(receipt.duplicate);
-                prop_assert_eq!((receipt.msg_id, receipt.seq), (talk.messages[at].0, at as u64 + 1));
+                prop_assert_eq!((receipt.msg_id, receipt.seq), (talk.messages[at].id, at as u64 + 1));
             }
             (true, Some(_)) => {
                 let conflict = matches!(answer, Err(Error::Conflict { .. }));
@@ -145,8 +173,40 @@ impl<B: Backend> Both<B> {
                 let receipt = answer.unwrap();
                 prop_assert!(!receipt.duplicate);
                 prop_assert_eq!(receipt.seq, talk.messages.len() as u64 + 1);
-                prop_assert!(talk.messages.last().is_none_or(|m| m.0 < receipt.msg_id));
-                talk.messages.push((receipt.msg_id, user, client_id, content));
+                prop_assert!(talk.messages.last().is_none_or(|m| m.id < receipt.msg_id));
+                let (id, client_id) = (receipt.msg_id, Some(client_id));
+                talk.messages.push(Said { id, sender: user, client_id, content, revised: None });
+            }
+        }
+        Ok(())
+    }
+
+    fn recall(&mut self, conversation: usize, at: usize) -> Verdict {
+        let talk = &mut self.model[conversation];
+        let seq = talk.messages.len() as u64 + 1;
+        let Some(said) = talk.messages.get_mut(at) else { return Ok(()) };
+        let (msg_id, sender) = (said.id, said.sender);
+        let is_late = msg_id < MsgId::floor_of(self.backend.now() - RECALL_MS_DEFAULT);
+        let recall = Recall { conversation: id(CONVERSATIONS[conversation]), msg_id, reason: None };
+        let answer = block_on(self.store.recall(&actor(USERS[sender]), &recall));
+        match (talk.members.contains(&sender), said.client_id, said.revised) {
+            (false, ..) => prop_assert_eq!(answer, Err(Error::NotMember)),
+            (true, None, _) => {
+                let is_invalid = matches!(answer, Err(Error::Invalid { .. }));
+                prop_assert!(is_invalid);
+            }
+            (true, Some(_), Some(first)) => prop_assert_eq!(answer, Ok(first)),
+            (true, Some(_), None) if is_late => {
+                let is_forbidden = matches!(answer, Err(Error::Forbidden { .. }));
+                prop_assert!(is_forbidden);
+            }
+            (true, Some(_), None) => {
+                let revised = answer.unwrap();
+                prop_assert_eq!((revised.msg_id, revised.seq), (msg_id, seq));
+                said.revised = Some(revised);
+                let id = revised.control_msg_id;
+                prop_assert!(talk.messages.last().is_none_or(|m| m.id < id));
+                talk.messages.push(Said { id, sender, client_id: None, content: 0, revised: None });
             }
         }
         Ok(())
@@ -168,14 +228,14 @@ impl<B: Backend> Both<B> {
         let to = if up { Direction::Up } else { Direction::Down };
         let seen = walk(&self.store, reader, name, limit, to);
         let seen: Vec<_> = seen.iter().map(|m| (m.msg_id, m.content.clone())).collect();
-        let expected: Vec<_> = talk.messages.iter().map(|m| (m.0, m.3.to_string())).collect();
+        let expected: Vec<_> = talk.messages.iter().map(|m| (m.id, m.shown())).collect();
         prop_assert_eq!(seen, expected);
         Ok(())
     }
 
     fn sync(&mut self, user: usize, conversation: usize, confirm: Option<usize>) -> Verdict {
         let talk = &mut self.model[conversation];
-        let last = confirm.and_then(|at| talk.messages.get(at)).map(|m| m.0);
+        let last = confirm.and_then(|at| talk.messages.get(at)).map(|m| m.id);
         let query = SyncQuery { limit: 4, ..sync_query(CONVERSATIONS[conversation], last) };
         let answer = sync(&self.store, USERS[user], "phone", query);
         if !talk.members.contains(&user) {
@@ -187,7 +247,7 @@ impl<B: Backend> Both<B> {
         let start = last.unwrap_or(*position);
         *position = (*position).max(start);
         prop_assert_eq!(answer.position, *position);
-        let expected: Vec<_> = talk.messages.iter().map(|m| m.0).filter(|id| *id > start).take(4).collect();
+        let expected: Vec<_> = talk.messages.iter().map(|m| m.id).filter(|id| *id > start).take(4).collect();
         prop_assert_eq!(answer.page.messages.iter().map(|m| m.msg_id).collect::<Vec<_>>(), expected);
         Ok(())
     }

@@ -3,7 +3,8 @@
 
 use super::backend::{Backend, block_on, on_every_back_end};
 use super::talk::*;
-use im_domain::conversation::{Conversation, MemberChange, Role};
+use im_domain::conversation::{Conversation, History, MemberChange, Role};
+use im_domain::global::ChangeKind;
 use im_domain::limits::RECALL_MS_DEFAULT;
 use im_domain::message::{Action, Draft, Kind, QuoteStatus, Status};
 use im_domain::page::Direction;
@@ -19,6 +20,10 @@ on_every_back_end!(
     what_was_taken_back_counts_for_nobody,
     a_summary_changes_when_the_last_message_is_taken_back_and_not_when_an_older_one_is,
     a_very_old_message_is_taken_back_as_any_other,
+    what_has_expired_or_was_said_before_one_joined_is_not_found,
+    devices_are_told_that_something_was_revised,
+    pushes_leave_out_what_was_taken_back,
+    a_client_may_name_a_message_as_the_store_names_its_own,
 );
 
 fn recall(store: &impl Storage, actor: &Actor, msg_id: MsgId) -> Result<Revised> {
@@ -189,4 +194,88 @@ fn a_very_old_message_is_taken_back_as_any_other<B: Backend>() {
     assert_eq!(recall(&store, &actor("owner"), slip.msg_id), Ok(revised));
     assert_eq!(walk(&store, "owner", "c", 100, Direction::Up)[0].status, Status::Recalled);
     assert_eq!((seen_by(&store, "owner").unread, seen_by(&store, "a").unread), (400, 0));
+}
+
+fn what_has_expired_or_was_said_before_one_joined_is_not_found<B: Backend>() {
+    let backend = B::keeping(1_000);
+    let store = backend.open();
+    group_with(&store, "c", &["owner", "a"], History::FromJoin);
+    let old = send(&store, "a", "c", 0).msg_id;
+    change(&store, "c", MemberChange { add: vec![user("late")], ..MemberChange::default() });
+    change(&store, "c", set_role("late", Role::Owner));
+    let new = send(&store, "a", "c", 1).msg_id;
+    let missing = |outcome: Result<Revised>| matches!(outcome, Err(Error::MessageNotFound { field }) if field == "msgId");
+    assert!(missing(recall(&store, &actor("late"), old)));
+    recall(&store, &actor("late"), new).unwrap();
+    backend.advance(2_000);
+    for msg_id in [old, new] {
+        for by in [actor("owner"), service("z")] {
+            assert!(missing(recall(&store, &by, msg_id)), "expired");
+        }
+    }
+}
+
+fn devices_are_told_that_something_was_revised<B: Backend>() {
+    let backend = B::new();
+    let store = backend.open();
+    let crowd = ["a", "b", "u1", "u2", "u3", "u4", "u5", "u6", "u7"];
+    for members in [&crowd[..2], &crowd[..]] {
+        let name = if members.len() > 2 { "wide" } else { "c" };
+        group(&store, name, members);
+        let slip = send(&store, "a", name, 0).msg_id;
+        let before = global(&store, "b", None, "", 10).unwrap().cursor;
+        let wanted = Recall { conversation: id(name), msg_id: slip, reason: None };
+        let revised = block_on(store.recall(&actor("a"), &wanted)).unwrap();
+        let told = global(&store, "b", None, &before, 10).unwrap();
+        let of_it = told.changed.iter().find(|one| one.conversation.as_str() == name).unwrap();
+        assert_eq!((of_it.head_msg_id, of_it.head_seq), (revised.control_msg_id, revised.seq));
+        assert_eq!(of_it.unread, 0);
+        assert!([ChangeKind::Messages, ChangeKind::Revisions].iter().all(|kind| of_it.kinds.contains(kind)));
+        assert_eq!(listed(&store, "b", 10)[0], name);
+    }
+}
+
+fn pushes_leave_out_what_was_taken_back<B: Backend>() {
+    let backend = B::clocked();
+    let store = backend.open();
+    group(&store, "c", &["a", "b"]);
+    let start = backend.now();
+    let mut ids = Vec::new();
+    for n in 0..7 {
+        ids.push(send(&store, "a", "c", n).msg_id);
+        backend.advance(1_000);
+    }
+    for at in [0, 3, 6] {
+        recall(&store, &actor("a"), ids[at]).unwrap();
+    }
+    let due = || block_on(store.push_due(&actor("a").tenant, 10, &[])).unwrap();
+    assert_eq!(due(), [], "four of five");
+    backend.set_clock(start + 1_000 + 300_000);
+    let given = due();
+    assert_eq!((given.len(), given[0].messages, given[0].oldest_time_ms), (1, 4, start + 1_000));
+    let shown = given[0].preview.iter().flatten().map(|(_, message)| message.msg_id);
+    assert!(shown.eq([ids[5], ids[4], ids[2]]));
+}
+
+fn a_client_may_name_a_message_as_the_store_names_its_own<B: Backend>() {
+    let backend = B::new();
+    let store = backend.open();
+    group(&store, "c", &["a", "b"]);
+    let ids = [0, 1].map(|n| send(&store, "a", "c", n).msg_id);
+    let named = |n: usize| draft("a", "c", &format!("recall:{}", ids[n]), "mine");
+    append(&store, vec![named(0)]).remove(0).unwrap();
+    for msg_id in ids {
+        recall(&store, &actor("a"), msg_id).unwrap();
+    }
+    block_on(store.run(&[], 10_000)).unwrap();
+    append(&store, vec![named(1)]).remove(0).unwrap();
+    let check = |store: &B::Store| {
+        let messages = walk(store, "b", "c", 100, Direction::Down);
+        let texts: Vec<_> = messages.iter().map(|message| message.content.as_str()).collect();
+        assert_eq!(texts, ["", "", "mine", "", "", "mine"]);
+    };
+    check(&store);
+    block_on(store.run(&[], 10_000)).unwrap();
+    backend.evict(&store);
+    check(&backend.open());
 }

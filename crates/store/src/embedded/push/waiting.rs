@@ -7,6 +7,7 @@ use crate::embedded::unread::{others_after, read_or_gone};
 use crate::params;
 use crate::sqlite::Sqlite;
 use im_domain::limits::PUSH_CONVERSATIONS_MAX;
+use im_domain::message::Status;
 use im_domain::{ConversationId, MsgId, Result, Tenant, UserId};
 
 /// Messages looked at to find the oldest one that is not the user's own, and that counts. When so many
@@ -70,13 +71,15 @@ fn statement() -> String {
             SELECT c.name, c.cid, c.after, c.head_msg_id, {others} AS messages
             FROM placed c JOIN member m ON m.cid = c.cid AND m.user = ?2)
         SELECT name, cid, after, head_msg_id, messages, (
-            SELECT coalesce(min(msg_id) FILTER (WHERE own IS NOT NULL AND sender <> ?2), max(msg_id))
-            FROM (SELECT msg_id, sender, own FROM message x WHERE x.cid = counted.cid
+            SELECT coalesce(min(msg_id) FILTER (
+                WHERE own IS NOT NULL AND status = {normal} AND sender <> ?2), max(msg_id))
+            FROM (SELECT msg_id, sender, own, status FROM message x WHERE x.cid = counted.cid
                 AND x.msg_id > counted.after ORDER BY x.msg_id LIMIT ?6))
         FROM counted WHERE messages > 0",
         read = read_or_gone(),
         since = place_of("?5"),
         others = others_after("c.after"),
+        normal = Status::Normal.number(),
     )
 }
 
