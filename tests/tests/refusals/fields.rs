@@ -125,7 +125,6 @@ async fn wrong_type_in_reading() {
         (READ, "msgId", no_ids.clone()),
         (RECALL, "msgId", no_ids.clone()),
         (RECALL, "reason", vec![json!(5), json!([]), json!({"of": "it"})]),
-        (RECALL, "undo", vec![json!(true)]),
         (GET, "msgIds", no_ids.iter().map(|bad| json!([bad])).collect()),
         (PULL, "direction", vec![json!("sideways"), json!(1), json!("UP"), json!("")]),
         (PULL, "types", vec![json!("text"), json!(["typing"]), json!([1]), json!({})]),
