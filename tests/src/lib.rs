@@ -19,6 +19,7 @@ pub mod profile;
 pub mod proxy;
 pub mod push;
 pub mod raw;
+pub mod recall;
 pub mod redis_server;
 pub mod routes;
 pub mod samples;

@@ -1,6 +1,6 @@
 //! A device as a client would write it: it keeps what it has been given, asks `sync/global` what has
-//! changed and `msg/sync` for what it lacks, and begins again where it is told to. What it has in the end
-//! must be what its user may read.
+//! changed and `msg/sync` for what it lacks, does what control messages tell, and begins again where it is
+//! told to. What it has in the end must be what its user may read.
 
 use crate::client::Client;
 use crate::follow::global;
@@ -123,6 +123,7 @@ impl ModelDevice {
             for message in found {
                 let known = kept.messages.insert(shape::id(message, "msgId"), message.clone());
                 assert!(known.is_none(), "given though it was confirmed: {message}");
+                kept.obey(message);
             }
             if found.is_empty() {
                 return true;
@@ -164,6 +165,22 @@ impl Kept {
             request["epoch"] = epoch.as_str().into();
         }
         request
+    }
+
+    /// Does to what it has what a control message tells.
+    fn obey(&mut self, message: &Value) {
+        let Some(told) = message.get("ref") else { return };
+        assert_eq!(told["action"], "recall");
+        if let Some(recalled) = self.messages.get_mut(&shape::id(told, "msgId")) {
+            recalled["status"] = "recalled".into();
+            recalled["content"] = "".into();
+            recalled.as_object_mut().expect("an object").remove("ext");
+        }
+        let quotes = self.messages.values_mut().filter_map(|message| message.get_mut("replyTo"));
+        for quote in quotes.filter(|quote| quote["msgId"] == told["msgId"]) {
+            quote["status"] = "recalled".into();
+            quote.as_object_mut().expect("an object").remove("preview");
+        }
     }
 
     /// The newest message's id; 0 without one.

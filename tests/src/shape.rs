@@ -105,6 +105,14 @@ pub fn receipt(value: &Value) {
 }
 
 #[track_caller]
+pub fn revised(value: &Value) {
+    let msg_id = id(value, "msgId");
+    assert!(id(value, "controlMsgId") > msg_id, "it is told of after it was said: {value}");
+    assert!(int(value, "seq") > 1);
+    no_nulls(value, &[]);
+}
+
+#[track_caller]
 pub fn message(value: &Value) {
     assert!(id(value, "msgId") > 0);
     assert!(int(value, "seq") > 0);
@@ -122,6 +130,18 @@ pub fn message(value: &Value) {
         no_nulls(quote, &[]);
     }
     assert!(value.get("ext").is_none_or(Value::is_object), "`ext` is no object in {value}");
+    assert_eq!(
+        value.get("ref").is_some(),
+        value["type"] == "recall",
+        "`ref` is of control messages: {value}"
+    );
+    if let Some(control) = value.get("ref") {
+        assert!(id(control, "msgId") < id(value, "msgId"));
+        one_of(control, "action", &["recall", "edit", "delete"]);
+    }
+    if value["status"] != "normal" {
+        assert_eq!(value["content"], "", "nothing but its place is left of {value}");
+    }
 }
 
 #[track_caller]

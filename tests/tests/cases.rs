@@ -4,4 +4,5 @@
 mod content;
 mod following;
 mod reading;
+mod recall;
 mod retries;

@@ -9,6 +9,7 @@ mod members;
 mod pull;
 mod pull_filters;
 mod read;
+mod recall;
 mod send;
 mod send_fields;
 mod settings;

@@ -3,7 +3,7 @@
 
 use im_tests::follow::{devices, offline, read, up_to_date};
 use im_tests::routes::{
-    CONVERSATION, DIGEST, GET, GLOBAL, LIST, PULL, PUSH_SETTINGS, READ, STATUS, SYNC, UPDATE,
+    CONVERSATION, DIGEST, GET, GLOBAL, LIST, PULL, PUSH_SETTINGS, READ, RECALL, STATUS, SYNC, UPDATE,
 };
 use im_tests::shape;
 use im_tests::talk::{contents, conversation, group, pull, say, say_many, send, text};
@@ -79,7 +79,10 @@ async fn no_route_shows_anything_of_another_tenant() {
         let answer = client.ok(PULL, requests).await;
         assert_eq!(answer["results"][0]["error"]["code"], "conversation_not_found");
         assert_eq!(client.ok(LIST, json!({})).await["conversations"], json!([]));
-        for (route, what) in [(READ, json!({"msgId": msg_id})), (UPDATE, json!({"history": "from_join"}))] {
+        let recalled = (RECALL, json!({"msgId": msg_id}));
+        for (route, what) in
+            [recalled, (READ, json!({"msgId": msg_id})), (UPDATE, json!({"history": "from_join"}))]
+        {
             let mut body = what;
             body["conversationId"] = "room".into();
             client.post(route, body).await.refused("conversation_not_found");
@@ -140,7 +143,12 @@ async fn ids_of_another_tenant_lead_nowhere() {
     reply["replyTo"] = json!({"msgId": foreign["msgId"]});
     if foreign["msgId"] != own["msgId"] {
         ann.post(im_tests::routes::SEND, reply).await.refused("message_not_found");
+        for by in [&ann, &other.admin()] {
+            let body = json!({"conversationId": "room", "msgId": foreign["msgId"]});
+            by.post(RECALL, body).await.refused("message_not_found");
+        }
     }
+    assert_eq!(contents(&owner.user("ann"), "room").await, ["secret"]);
     for direction in ["up", "down"] {
         let request = json!({
             "conversationId": "room", "lastMsgId": foreign["msgId"], "direction": direction,

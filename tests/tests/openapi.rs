@@ -9,7 +9,7 @@ use im_tests::follow::{global, up_to_date};
 use im_tests::push::until_due;
 use im_tests::routes::{
     CONVERSATION, CREATE, DEVICES, DIGEST, GET, GLOBAL, LATER, LIST, MEMBERS, OFFLINE, OPEN, OPENAPI, POSTS,
-    PULL, PUSH_DUE, PUSH_SETTINGS, READ, RUN, SEND, STATUS, SYNC, UPDATE, good_body,
+    PULL, PUSH_DUE, PUSH_SETTINGS, READ, RECALL, RUN, SEND, STATUS, SYNC, UPDATE, good_body,
 };
 use im_tests::shape;
 use im_tests::talk::{group, say, say_many, text};
@@ -113,6 +113,7 @@ async fn it_states_the_limits() {
         (DIGEST, "latest", "maximum", 5),
         (DIGEST, "latest", "default", 1),
         (PUSH_SETTINGS, "muted", "maxItems", 1_000),
+        (RECALL, "reason", "maxLength", 200),
         (PUSH_DUE, "limit", "default", 100),
         (PUSH_DUE, "confirm", "maxItems", 1_000),
     ];
@@ -127,7 +128,7 @@ async fn it_states_the_limits() {
 async fn it_states_the_required_fields_and_allows_no_others() {
     let tenant = Tenant::new("openapi-required");
     let document = Document::fetch(&tenant.nobody()).await;
-    let required: [(&str, &[&str]); 8] = [
+    let required: [(&str, &[&str]); 9] = [
         (SEND, &["clientMsgId", "type", "content"]),
         (CREATE, &["type", "members"]),
         (MEMBERS, &["conversationId"]),
@@ -136,6 +137,7 @@ async fn it_states_the_required_fields_and_allows_no_others() {
         (CONVERSATION, &["conversationId"]),
         (UPDATE, &["conversationId"]),
         (READ, &["conversationId", "msgId"]),
+        (RECALL, &["conversationId", "msgId"]),
     ];
     for (route, fields) in required {
         let found = document.with_property(document.request_schema(route), fields[0]);
@@ -199,6 +201,12 @@ async fn real_answers_have_the_shapes_it_describes() {
         (DIGEST, json!({"latest": 5})),
         (READ, json!({"conversationId": "room", "msgId": first["msgId"]})),
         (OFFLINE, json!({})),
+        (RECALL, json!({"conversationId": "room", "msgId": first["msgId"], "reason": "a slip"})),
+        (PULL, json!({"conversationId": "room"})),
+        (SYNC, json!({"conversationId": "room"})),
+        (LIST, json!({})),
+        (DIGEST, json!({"latest": 5})),
+        (GLOBAL, json!({})),
         (DEVICES, json!({})),
         (PUSH_SETTINGS, json!({"showContent": true})),
     ];

@@ -7,6 +7,7 @@ mod bodies;
 mod fields;
 mod limits;
 mod names;
+mod recall;
 mod routes;
 mod sync;
 mod tokens;

@@ -2,7 +2,7 @@
 //! and that `archive/run` purges it and says so. The server is one of the suite's own that keeps
 //! messages for two seconds and purges nothing by itself; skipped where `IM_URL` is set.
 
-use im_tests::routes::{GET, RUN, STATUS, SYNC};
+use im_tests::routes::{GET, RECALL, RUN, STATUS, SYNC};
 use im_tests::server::{Server, Setup};
 use im_tests::shape;
 use im_tests::talk::{contents, conversation, group, say, say_many};
@@ -73,6 +73,10 @@ async fn hidden(tenant: &Tenant, old: &[Value]) {
     let found = ann.ok(GET, json!({"conversationId": "room", "msgIds": ids})).await;
     assert_eq!(found["messages"], json!([]));
     assert_eq!(shape::list(&found, "missing").len(), 100);
+    for by in [&ann, &tenant.admin()] {
+        let body = json!({"conversationId": "room", "msgId": old[0]["msgId"]});
+        by.post(RECALL, body).await.refused("message_not_found");
+    }
     let page = ann.ok(SYNC, json!({"conversationId": "room", "lastMsgId": 0})).await;
     assert_eq!(page["messages"], json!([]));
     assert_eq!(page["hasMore"], false);

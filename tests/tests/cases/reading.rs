@@ -13,7 +13,7 @@ use jiff::tz::Offset;
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// The part that applies before there is a recall: what was sent is there at once, on every way.
+/// What was sent is there at once, on every way.
 #[tokio::test]
 async fn c06_a_message_is_read_back_right_after_it_was_sent() {
     let tenant = Tenant::new("c06");

@@ -1,28 +1,41 @@
-//! A random history of a few users: what is said, read, muted, joined and left in any order, devices that
-//! look when they like and lose answers. In the end each has what its user may read, and unread is what
+//! A random history of a few users: what is said, taken back, read, muted, joined and left in any order,
+//! devices that look when they like and lose answers. In the end each has what its user may read, and unread is what
 //! was said by others after what the user has read.
 
 use fastrand::Rng;
 use im_tests::client::Client;
 use im_tests::follow::{offline, read, update};
 use im_tests::model::ModelDevice;
-use im_tests::routes::MEMBERS;
+use im_tests::recall::{recall, recall_of};
+use im_tests::routes::{MEMBERS, RECALL};
 use im_tests::seed;
 use im_tests::shape;
 use im_tests::talk::{group, send, text};
 use im_tests::tenant::Tenant;
 use im_tests::walk::list_all;
 use serde_json::{Value, json};
+use std::time::{Duration, Instant};
 
 const USERS: [&str; 4] = ["ann", "ben", "cid", "dan"];
 const ROOMS: usize = 6;
 const STEPS: usize = 400;
+/// Up to this age senders can take back what they said, whatever else goes slowly; the time is longer.
+const YOUNG: Duration = Duration::from_secs(60);
 
 /// One message, as the model remembers it.
 struct Said {
     id: u64,
     sender: usize,
     counts: bool,
+    at: Instant,
+    what: What,
+}
+
+enum What {
+    Said,
+    /// With the answer to whoever took it back.
+    Recalled(Value),
+    Control,
 }
 
 /// A user in a room: up to where everything is read, unless the user is out.
@@ -74,10 +87,11 @@ impl History {
 
     async fn step(&mut self) {
         let (room, user) = (self.rng.usize(..ROOMS), self.rng.usize(..USERS.len()));
-        match self.rng.u8(..10) {
+        match self.rng.u8(..12) {
             0..5 => self.say(room, user).await,
             5..7 => self.read(room, user).await,
             7 => self.mute(room, user).await,
+            8 | 9 => self.take_back(room, user).await,
             _ => self.come_or_go(room, user).await,
         }
     }
@@ -90,15 +104,56 @@ impl History {
         self.sent += 1;
         let mut message = text(&name(room), &self.sent.to_string(), &self.sent.to_string());
         message["silent"] = silent.into();
+        if let Some(quoted) = self.any(room).filter(|_| self.sent.is_multiple_of(3))
+            && !matches!(self.rooms[room].said[quoted].what, What::Control)
+        {
+            message["replyTo"] = json!({"msgId": self.rooms[room].said[quoted].id.to_string()});
+        }
         let receipt = send(&self.users[user], message).await;
         let id = shape::id(&receipt, "msgId");
-        self.rooms[room].said.push(Said { id, sender: user, counts: !silent });
+        let said = Said { id, sender: user, counts: !silent, at: Instant::now(), what: What::Said };
+        self.rooms[room].said.push(said);
+    }
+
+    /// The place of any message.
+    fn any(&mut self, room: usize) -> Option<usize> {
+        let count = self.rooms[room].said.len();
+        (count > 0).then(|| self.rng.usize(..count))
+    }
+
+    /// Takes back any message, perhaps one that the user may not, or one that was taken back.
+    async fn take_back(&mut self, room: usize, user: usize) {
+        let Some(at) = self.any(room) else { return };
+        let (client, said) = (self.users[user].clone(), &self.rooms[room].said[at]);
+        let id = json!(said.id.to_string());
+        let ask = async || client.patient_post(RECALL, recall_of(&name(room), &id)).await;
+        let (rules, own) = (user == 0, said.sender == user);
+        if self.rooms[room].readers[user].is_none() {
+            ask().await.refused("not_member");
+            return;
+        }
+        match &said.what {
+            What::Control if rules => drop(ask().await.refused("invalid_request")),
+            What::Recalled(answer) if rules || own => {
+                assert_eq!(&recall(&client, &name(room), &id).await, answer, "the first answer");
+            }
+            What::Said if rules || (own && said.at.elapsed() < YOUNG) => {
+                let answer = recall(&client, &name(room), &id).await;
+                let control = shape::id(&answer, "controlMsgId");
+                let room = &mut self.rooms[room];
+                room.said[at].counts = false;
+                room.said[at].what = What::Recalled(answer);
+                let (sender, at, what) = (user, Instant::now(), What::Control);
+                room.said.push(Said { id: control, sender, counts: false, at, what });
+            }
+            What::Said if !own => drop(ask().await.refused("forbidden")),
+            _ => {}
+        }
     }
 
     /// Reads up to any message, perhaps one that was read.
     async fn read(&mut self, room: usize, user: usize) {
-        let count = self.rooms[room].said.len();
-        let at = (count > 0).then(|| self.rng.usize(..count));
+        let at = self.any(room);
         let id = at.map_or(0, |at| self.rooms[room].said[at].id);
         let Some(reader) = &mut self.rooms[room].readers[user] else { return };
         reader.read = reader.read.max(id);

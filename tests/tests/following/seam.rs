@@ -4,6 +4,7 @@
 use im_tests::client::Client;
 use im_tests::follow::{conversation_ids, global_all, has_kind, read, up_to_date, update};
 use im_tests::model::ModelDevice;
+use im_tests::recall::recall;
 use im_tests::routes::MEMBERS;
 use im_tests::seed;
 use im_tests::shape;
@@ -112,6 +113,8 @@ async fn a_large_group_tells_its_members_what_a_small_one_does() {
     assert_eq!(only("messages").await["headMsgId"], receipt["msgId"]);
     read(&ben, "room", &receipt["msgId"]).await;
     assert_eq!(only("read").await["unread"], 0);
+    let answer = recall(&ann, "room", &receipt["msgId"]).await;
+    assert_eq!(only("revisions").await["headMsgId"], answer["controlMsgId"]);
     update(&ben, "room", json!({"muted": true})).await;
     only("membership").await;
     change(&ann, "add", &["two"]).await;
@@ -157,9 +160,15 @@ async fn random_steps_across_the_seam() {
     let device = |user: &str| ModelDevice::new(tenant.device(user, &format!("{user}-model")), 5);
     let mut devices = [device("ann"), device("ben"), device("one"), device("two")];
     let mut inside = [false, false];
+    let mut said = Vec::new();
     for step in 0..60 {
-        match rng.u8(..5) {
-            0 | 1 => drop(say(&ann, "room", &step.to_string()).await),
+        match rng.u8(..6) {
+            0 | 1 => said.push(say(&ann, "room", &step.to_string()).await["msgId"].clone()),
+            5 => {
+                if let Some(id) = rng.choice(&said) {
+                    recall(&ann, "room", id).await;
+                }
+            }
             2 => {
                 let head = conversation(&ann, "room").await["lastMsg"]["msgId"].clone();
                 let head = if head.is_null() { json!(0) } else { head };

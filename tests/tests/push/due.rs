@@ -3,6 +3,7 @@
 use super::{ENOUGH, away, due_so_far};
 use im_tests::follow::{digest, global, read, update};
 use im_tests::push::{confirm, due, until_due, until_woken};
+use im_tests::recall::recall;
 use im_tests::routes::{MEMBERS, PUSH_DUE, SYNC};
 use im_tests::shape;
 use im_tests::talk::{conversation, group, ids, say, say_many, send, send_batch, text, texts};
@@ -161,6 +162,28 @@ async fn who_has_read_everything_is_not_woken() {
     let given = until_due(&tenant.service(), ["cid"]).await;
     assert_eq!(given.keys().collect::<Vec<_>>(), ["cid"]);
     assert_eq!(given["cid"]["messages"], 5, "what is unread");
+}
+
+#[tokio::test]
+async fn what_was_taken_back_wakes_nobody_and_is_not_shown() {
+    let tenant = Tenant::new("push-recall");
+    let ann = tenant.user("ann");
+    for room in ["all", "some"] {
+        group(&ann, room, &[if room == "all" { "ben" } else { "cid" }]).await;
+    }
+    for receipt in say_many(&ann, "all", ENOUGH).await {
+        recall(&ann, "all", &receipt["msgId"]).await;
+    }
+    let receipts = say_many(&ann, "some", ENOUGH + 2).await;
+    for receipt in [&receipts[0], &receipts[ENOUGH + 1]] {
+        recall(&ann, "some", &receipt["msgId"]).await;
+    }
+    let given = until_due(&tenant.service(), ["cid"]).await;
+    assert_eq!(given.keys().collect::<Vec<_>>(), ["cid"]);
+    assert_eq!(given["cid"]["messages"], 5, "what tells of it does not count either");
+    let wanted: Vec<u64> = ids(&receipts[3..6]).into_iter().rev().collect();
+    assert_eq!(ids(shape::list(&given["cid"], "preview")), wanted);
+    assert_eq!(due_so_far(&tenant).await.len(), 0, "nothing is left for Ben");
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@
 use super::Room;
 use im_tests::routes::{
     CONVERSATION, CREATE, DEAD_LETTERS, DEVICES, DIGEST, GET, GLOBAL, LIST, MEMBERS, OF_OPERATORS, PULL,
-    PUSH_DUE, PUSH_SETTINGS, READ, RUN, SEND, SYNC, UPDATE, good_body,
+    PUSH_DUE, PUSH_SETTINGS, READ, RECALL, RUN, SEND, SYNC, UPDATE, good_body,
 };
 use im_tests::talk::text;
 use serde_json::{Value, json};
@@ -29,7 +29,7 @@ async fn refused_values(room: &Room, route: &str, field: &str, values: &[Value])
 #[tokio::test]
 async fn missing_field() {
     let room = Room::new("field-missing").await;
-    let required: [(&str, &[&str]); 9] = [
+    let required: [(&str, &[&str]); 10] = [
         (SEND, &["clientMsgId", "type", "content"]),
         (CREATE, &["type", "members"]),
         (MEMBERS, &["conversationId"]),
@@ -39,6 +39,7 @@ async fn missing_field() {
         (CONVERSATION, &["conversationId"]),
         (UPDATE, &["conversationId"]),
         (READ, &["conversationId", "msgId"]),
+        (RECALL, &["conversationId", "msgId"]),
     ];
     for (route, fields) in required {
         for field in fields {
@@ -122,6 +123,8 @@ async fn wrong_type_in_reading() {
         (PULL, "lastMsgId", no_ids.clone()),
         (SYNC, "lastMsgId", no_ids.clone()),
         (READ, "msgId", no_ids.clone()),
+        (RECALL, "msgId", no_ids.clone()),
+        (RECALL, "reason", vec![json!(5), json!([]), json!({"of": "it"})]),
         (GET, "msgIds", no_ids.iter().map(|bad| json!([bad])).collect()),
         (PULL, "direction", vec![json!("sideways"), json!(1), json!("UP"), json!("")]),
         (PULL, "types", vec![json!("text"), json!(["typing"]), json!([1]), json!({})]),

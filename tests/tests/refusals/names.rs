@@ -3,8 +3,8 @@
 
 use super::Room;
 use im_tests::routes::{
-    CONVERSATION, CREATE, DEVICES, DIGEST, GET, GLOBAL, LIST, MEMBERS, OFFLINE, PULL, PUSH_SETTINGS, READ,
-    SEND, SYNC, UPDATE, good_body,
+    CREATE, DEVICES, DIGEST, GLOBAL, LIST, MEMBERS, OF_A_CONVERSATION, OFFLINE, PULL, PUSH_SETTINGS, RECALL,
+    SEND, SYNC, good_body,
 };
 use im_tests::talk::{contents, group, say, send, text};
 use im_tests::tenant::Tenant;
@@ -24,7 +24,7 @@ fn bad_names() -> Vec<String> {
 #[tokio::test]
 async fn bad_conversation_ids() {
     let room = Room::new("name-conversation").await;
-    for route in [SEND, PULL, GET, SYNC, CREATE, MEMBERS, CONVERSATION, READ, UPDATE] {
+    for route in OF_A_CONVERSATION.into_iter().chain([CREATE]) {
         for name in bad_names() {
             let mut body = good_body(route, "room");
             body["conversationId"] = name.into();
@@ -41,7 +41,7 @@ async fn bad_user_ids() {
     for name in bad_names() {
         let body = json!({"toUserId": name, "clientMsgId": "1", "type": "text", "content": "x"});
         room.ann.post(SEND, body).await.refused("invalid_request").naming("toUserId");
-        for route in [SEND, LIST, CREATE, GLOBAL, OFFLINE, PUSH_SETTINGS] {
+        for route in [SEND, RECALL, LIST, CREATE, GLOBAL, OFFLINE, PUSH_SETTINGS] {
             let mut body = good_body(route, "room");
             body["userId"] = name.as_str().into();
             service.post(route, body).await.refused("invalid_request").naming("userId");

@@ -11,7 +11,7 @@ CREATE TABLE revision (
     user_id text COLLATE "C" NOT NULL,
     role smallint NOT NULL,
     time bigint NOT NULL,
-    reason text NOT NULL,
+    reason bytea NOT NULL,
     content bytea NOT NULL,
     ext text,
     PRIMARY KEY (cid, msg_id, number)

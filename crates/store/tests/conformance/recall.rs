@@ -27,7 +27,10 @@ on_every_back_end!(
 );
 
 fn recall(store: &impl Storage, actor: &Actor, msg_id: MsgId) -> Result<Revised> {
-    block_on(store.recall(actor, &Recall { conversation: id("c"), msg_id, reason: Some("a slip".into()) }))
+    block_on(store.recall(
+        actor,
+        &Recall { conversation: id("c"), msg_id, reason: Some("a slip,\nand a NUL: \0".into()) },
+    ))
 }
 
 fn seen_by(store: &impl Storage, name: &str) -> Conversation {

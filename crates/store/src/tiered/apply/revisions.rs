@@ -16,7 +16,7 @@ pub(super) fn statement() -> String {
             INSERT INTO revision (cid, msg_id, number, action, control_msg_id, countable, user_id, role, time, reason,
                 content, ext)
             SELECT cid, msg_id, 1 + (SELECT count(*) FROM revision WHERE cid = $4::bigint AND msg_id = $5::bigint),
-                $6::bigint, $7::bigint, $8::bigint, $10::text, $11::bigint, $12::bigint, $13::text, content, ext
+                $6::bigint, $7::bigint, $8::bigint, $10::text, $11::bigint, $12::bigint, $13::bytea, content, ext
             FROM target),
         revised AS (
             UPDATE message m SET status = 1, content = ''::bytea, ext = NULL FROM target t
@@ -41,7 +41,7 @@ pub(super) fn parameters_of(begin: Vec<Value>, revision: &Revision) -> Vec<Value
         revision.user.as_str().into(),
         revision.role.into(),
         revision.time_ms.into(),
-        revision.reason.as_str().into(),
+        revision.reason.as_bytes().into(),
     ]);
     parameters
 }
