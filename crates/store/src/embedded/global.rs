@@ -23,13 +23,15 @@ pub(super) fn changes<P: Sqlite>(
 ) -> Result<Changes> {
     let present = Present::find(store)?;
     let reset = cursor.and_then(|cursor| present.reset(cursor));
-    let mut walk = Walk::from(cursor.filter(|_| reset.is_none()));
+    let cursor = cursor.filter(|_| reset.is_none());
+    let mut walk = Walk::from(cursor);
     let parameters = params![
         actor.tenant.as_str(),
         actor.user.as_str(),
         walk.reached,
         store.expired_up_to(),
         i64::from(limit) + 1,
+        cursor.is_some(),
     ];
     let mut rows = store.db.execute(&statement(), parameters)?;
     let has_more = rows.len() > limit as usize;
@@ -90,7 +92,8 @@ impl Walk {
 }
 
 /// Each conversation once, at its last change: narrow ones from the indexes, wide ones looked up, and
-/// those the user has left. ?3: after this version. Who begins knows of none that could have been left.
+/// those the user has left. ?3: after this version; ?6: there was a cursor: who begins knows of none that
+/// could have been left.
 fn statement() -> String {
     format!(
         "SELECT f.version, f.has_left, c.name, c.head_msg_id, c.head_seq, {}, coalesce(m.read_msg_id, 0),
@@ -116,7 +119,7 @@ fn statement() -> String {
             UNION ALL
             SELECT * FROM (
                 SELECT cid, version, 1 FROM departed
-                WHERE tenant = ?1 AND user = ?2 AND version > ?3 AND ?3 > 0
+                WHERE tenant = ?1 AND user = ?2 AND version > ?3 AND ?6
                 ORDER BY version LIMIT ?5)
             ORDER BY 2 LIMIT ?5) f
         JOIN conversation c ON c.cid = f.cid LEFT JOIN member m ON m.cid = f.cid AND m.user = ?2
@@ -155,7 +158,7 @@ mod tests {
 
     #[test]
     fn a_call_costs_what_has_changed() {
-        let plan = plan(&super::statement(), 5);
+        let plan = plan(&super::statement(), 6);
         assert_searches(&plan, &["f", "(subquery"]);
         for index in ["member_recency", "member_other", "departed_user"] {
             assert!(plan.iter().any(|step| step.contains(index)), "{index}: {plan:#?}");
