@@ -55,10 +55,19 @@ pub(super) fn statement() -> String {
                     max(i.msg_id) FILTER (WHERE i.control_msg_id IS NULL) OVER (PARTITION BY i.cid) AS shown
                 FROM input i LEFT JOIN added a USING (cid) ORDER BY i.cid, i.msg_id DESC) h
             WHERE c.cid = h.cid),
-        owned AS (
-            UPDATE member m SET own = m.own + o.sent
-            FROM (SELECT cid, sender, sum(counts) AS sent FROM input WHERE counts > 0 GROUP BY cid, sender) o
-            WHERE m.cid = o.cid AND m.user_id = o.sender),
+        owned AS (SELECT cid, sender AS user_id, sum(counts) AS sent FROM input WHERE counts > 0 GROUP BY cid, sender),
+        read AS (
+            SELECT DISTINCT ON (t.cid, t.user_id) t.cid, t.user_id, t.msg_id, t.countable, t.own
+            FROM unnest($28::bigint[], $29::bigint[], $30::text[], $31::bigint[], $32::bigint[], $33::bigint[])
+                AS t(stamp, cid, user_id, msg_id, countable, own), gate
+            WHERE t.stamp > gate.clock ORDER BY t.cid, t.user_id, t.msg_id DESC),
+        moved_on AS (
+            UPDATE member m SET own = m.own + coalesce(x.sent, 0),
+                read_msg_id = greatest(m.read_msg_id, coalesce(x.msg_id, 0)),
+                read_countable = CASE WHEN x.msg_id > m.read_msg_id THEN x.countable ELSE m.read_countable END,
+                read_own = CASE WHEN x.msg_id > m.read_msg_id THEN x.own ELSE m.read_own END
+            FROM (SELECT cid, user_id, sent, msg_id, countable, own FROM owned FULL JOIN read USING (cid, user_id)) x
+            WHERE m.cid = x.cid AND m.user_id = x.user_id),
         placed AS (
             INSERT INTO position AS p (cid, user_id, device, msg_id, seq, update_time)
             SELECT DISTINCT ON (t.cid, t.user_id, t.device) t.cid, t.user_id, t.device, t.msg_id,
@@ -72,13 +81,6 @@ pub(super) fn statement() -> String {
             ON CONFLICT (cid, user_id, device) DO UPDATE SET
                 seq = CASE WHEN excluded.msg_id > p.msg_id THEN excluded.seq ELSE p.seq END,
                 msg_id = greatest(p.msg_id, excluded.msg_id), update_time = excluded.update_time),
-        read AS (
-            UPDATE member m SET read_msg_id = r.msg_id, read_countable = r.countable, read_own = r.own
-            FROM (SELECT DISTINCT ON (t.cid, t.user_id) t.cid, t.user_id, t.msg_id, t.countable, t.own
-                FROM unnest($28::bigint[], $29::bigint[], $30::text[], $31::bigint[], $32::bigint[], $33::bigint[])
-                    AS t(stamp, cid, user_id, msg_id, countable, own), gate
-                WHERE t.stamp > gate.clock ORDER BY t.cid, t.user_id, t.msg_id DESC) r
-            WHERE m.cid = r.cid AND m.user_id = r.user_id AND r.msg_id > m.read_msg_id),
         {users},
         {ADVANCE}
         SELECT {OUTCOME}, (SELECT count(*) FROM stored)
