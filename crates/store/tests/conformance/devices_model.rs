@@ -1,20 +1,21 @@
-//! Random users, devices, conversations and losses, against model devices. A model device knows nothing
-//! but what the store answers: it asks what has changed, syncs where something was said, confirms what it
-//! has stored, and takes the text from what a control message says was taken back. However often answers are lost, whoever joins and leaves meanwhile, and whether groups
-//! grow and shrink across [`super::backend::INDEX_MEMBERS`]: in the end it holds exactly what its user may
-//! see, nothing skipped, nothing changed, and the same unread counts as the model of the conversations.
-//! A failure prints the seed and the shrunken case.
+//! Random users, devices, conversations, recalls and losses, against model devices. A model device knows
+//! nothing but what the store answers: it asks what has changed, syncs where something was said, confirms what
+//! it has stored, and takes the text from what a control message says was taken back. However often answers
+//! are lost, whoever joins and leaves meanwhile, and whether groups grow and shrink across
+//! [`super::backend::INDEX_MEMBERS`]: in the end it holds exactly what its user may see, nothing skipped,
+//! nothing changed, and the same unread counts as the model of the conversations. A failure prints the seed
+//! and the shrunken case.
+
+mod device;
 
 use super::backend::{Backend, EmbeddedBackend, INDEX_MEMBERS, block_on};
 use super::random::{Verdict, check};
 use super::talk::*;
 use super::tiered::{Cold, Drained, Hot, Spread, TieredBackend};
+use device::{Device, Line};
 use im_domain::conversation::{History, MemberChange};
 use im_domain::device::Totals;
-use im_domain::global::{ChangeKind, Changed};
 use im_domain::limits::RECALL_MS_DEFAULT;
-use im_domain::message::{Message, Status};
-use im_domain::page::SyncQuery;
 use im_domain::revision::{Recall, Revised};
 use im_domain::storage::Storage;
 use im_domain::upkeep::Task;
@@ -162,104 +163,6 @@ enum Refusal {
     Forbidden,
 }
 
-/// What a device has stored.
-#[derive(Default)]
-struct Device {
-    user: usize,
-    name: &'static str,
-    cursor: String,
-    talks: BTreeMap<String, Stored>,
-    /// Conversations named since the start, until all have been.
-    named: Option<BTreeSet<String>>,
-}
-
-#[derive(Default)]
-struct Stored {
-    messages: BTreeMap<MsgId, String>,
-    last: MsgId,
-    unread: u64,
-    read: MsgId,
-}
-
-impl Stored {
-    fn put(&mut self, message: &Message) {
-        if let Some(content) = message.control.and_then(|control| self.messages.get_mut(&control.msg_id)) {
-            content.clear();
-        }
-        let before = self.messages.insert(message.msg_id, message.content.clone());
-        let may_differ = message.status == Status::Recalled;
-        assert!(
-            before.is_none_or(|before| before == message.content || may_differ),
-            "{} changed",
-            message.msg_id
-        );
-    }
-}
-
-/// The connection was lost.
-struct Lost;
-
-/// A connection that bears so many answers more.
-struct Line(usize);
-
-impl Line {
-    fn carry<T>(&mut self, answer: T) -> Result<T, Lost> {
-        self.0 = self.0.checked_sub(1).ok_or(Lost)?;
-        Ok(answer)
-    }
-}
-
-impl Device {
-    /// Asks for what has changed and stores it; the cursor last, so that what was lost is asked for again.
-    fn catch_up(&mut self, store: &impl Storage, mut limit: u32, line: &mut Line) -> Result<(), Lost> {
-        if self.cursor.is_empty() {
-            self.named = Some(BTreeSet::new());
-        }
-        loop {
-            let answer = global(store, USERS[self.user], Some(self.name), &self.cursor, limit).unwrap();
-            let answer = line.carry(answer)?;
-            if answer.reset.is_some() {
-                // A store that forgets after each call would begin anew at each part.
-                limit = 100;
-                self.named = Some(BTreeSet::new());
-            }
-            for one in answer.changed {
-                self.take(store, one, limit, line)?;
-            }
-            self.cursor = answer.cursor;
-            if !answer.has_more {
-                if let Some(named) = self.named.take() {
-                    self.talks.retain(|name, _| named.contains(name));
-                }
-                return Ok(());
-            }
-        }
-    }
-
-    fn take(&mut self, store: &impl Storage, one: Changed, limit: u32, line: &mut Line) -> Result<(), Lost> {
-        let name = one.conversation.to_string();
-        if let Some(named) = &mut self.named {
-            named.insert(name.clone());
-        }
-        if one.left {
-            self.talks.remove(&name);
-            return Ok(());
-        }
-        let stored = self.talks.entry(name.clone()).or_default();
-        (stored.unread, stored.read) = (one.unread, one.read_msg_id);
-        let mut has_more = one.kinds.contains(&ChangeKind::Messages);
-        while has_more {
-            let query = SyncQuery { limit, ..sync_query(&name, Some(stored.last)) };
-            let page = sync(store, USERS[self.user], self.name, query).unwrap().page;
-            let page = line.carry(page)?;
-            page.messages.iter().for_each(|message| stored.put(message));
-            stored.last = page.cursor;
-            has_more = page.has_more;
-        }
-        Ok(())
-    }
-}
-
 /// The store under test beside the models.
 struct World<B: Backend> {
     /// Two connections, used in turn.
@@ -279,8 +182,7 @@ impl<B: Backend> World<B> {
             Talk::default()
         };
         let talks = CONVERSATIONS.map(talk).into();
-        let device = |(user, name)| Device { user, name, ..Device::default() };
-        Self { stores, backend, talks, devices: DEVICES.map(device).into(), turn: 0 }
+        Self { stores, backend, talks, devices: DEVICES.map(Device::new).into(), turn: 0 }
     }
 
     fn store(&self) -> &B::Store {
@@ -310,8 +212,7 @@ impl<B: Backend> World<B> {
                 let _lost = self.devices[device].catch_up(store, limit, &mut Line(answers));
             }
             Op::Reinstall { device } => {
-                let (user, name) = DEVICES[device];
-                self.devices[device] = Device { user, name, ..Device::default() };
+                self.devices[device] = Device::new(DEVICES[device]);
             }
             Op::Clock { ms } => self.backend.set_clock(self.backend.now().saturating_add_signed(ms)),
             Op::Reopen => self.stores[self.turn % 2] = self.backend.open(),
