@@ -120,7 +120,6 @@ async fn connect(redis: &[ServerUrl], postgres: &[ServerUrl]) -> Result<Engine, 
         retention_ms: 0,
         push: im_domain::push::PushRules::default(),
         recall_ms: im_domain::per_tenant::PerTenant::all(im_domain::limits::RECALL_MS_DEFAULT),
-        index_members_max: im_domain::limits::INDEX_MEMBERS_MAX,
     };
     let pause = |ms| -> im_store::tiered::Pause { Box::pin(tokio::time::sleep(Duration::from_millis(ms))) };
     let chance = || random().unwrap_or_else(|_| since_1970().as_nanos());

@@ -44,7 +44,7 @@ async fn secrets(tenant: &Tenant) -> Vec<Value> {
         send(&ann, quoting).await;
     }
     // The last message is one that is taken back.
-    sent.push(say(&ann, "room", SECRET).await);
+    sent.push(send(&ann, text("room", "slip-last", SECRET)).await);
     sent
 }
 

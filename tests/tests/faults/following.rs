@@ -2,7 +2,7 @@
 //! copy, positions, settings and devices are as they were when they were drained; a device that asks what
 //! has changed is told to begin anew, and ends up with what is there.
 
-use super::cases::until_ok;
+use super::cases::{until_ok, until_sent};
 use super::load::OWNER;
 use super::stage::{Plan, Stage};
 use super::upkeep::drain;
@@ -13,10 +13,10 @@ use im_tests::model::ModelDevice;
 use im_tests::process::Signal;
 use im_tests::push::settings;
 use im_tests::redis_server::RedisServer;
-use im_tests::routes::{GLOBAL, SYNC};
+use im_tests::routes::{CONVERSATION, GLOBAL, SYNC};
 use im_tests::scratch::Scratch;
 use im_tests::shape;
-use im_tests::talk::{conversation, group, say, say_many, send_batch, text};
+use im_tests::talk::{group, say_many, send_batch, text};
 use serde_json::{Value, json};
 use tokio::task::block_in_place;
 
@@ -70,14 +70,15 @@ async fn after_a_loss(wiped: bool) {
 
     let page = ben.ok(SYNC, json!({"conversationId": "room"})).await;
     assert_eq!(page["position"], receipts[9]["msgId"]);
-    let found = conversation(&ben, "room").await;
+    let found = until_ok(&ben, CONVERSATION, &json!({"conversationId": "room"})).await;
     assert_eq!((&found["readMsgId"], &found["unread"]), (&receipts[4]["msgId"], &json!(25)));
     assert_eq!(offline(&ben).await, (2, 28));
     assert_eq!(settings(&ben, json!({})).await, json!({"showContent": false, "muted": ["third"]}));
     assert!(devices(&ben, None).await.contains(&"phone".to_owned()));
 
     // It goes on: what is new is told, and a device that had what is lost has not what is not there.
-    let receipt = say(&owner, "room", "after the loss").await;
+    // The connections of this function may be those to the one that was killed.
+    let receipt = until_sent(&owner, &text("room", "after the loss", "after the loss")).await;
     let (changed, _) = global_all(&ben, &end, 100).await;
     assert_eq!(changed.len(), 1, "{changed:?}");
     assert!(has_kind(&changed[0], "messages") && changed[0]["headMsgId"] == receipt["msgId"], "{changed:?}");
