@@ -95,6 +95,30 @@ fn the_trace_of_what_was_taken_back_goes_with_the_message() {
 }
 
 #[test]
+fn who_waits_only_for_what_was_taken_back_is_not_due_before_the_rest_is() {
+    let backend = EmbeddedBackend::new();
+    let store = backend.open();
+    group(&store, "c", &["a", "b"]);
+    let start = backend.now();
+    let mut ids = Vec::new();
+    for n in 0..7 {
+        ids.push(send(&store, "a", "c", n).msg_id);
+        backend.advance(1_000);
+    }
+    for at in [0, 3, 6] {
+        let recall = Recall { conversation: id("c"), msg_id: ids[at], reason: None };
+        block_on(store.recall(&actor("a"), &recall)).unwrap();
+    }
+    let due = || block_on(store.push_due(&actor("a").tenant, 10, &[])).unwrap();
+    assert_eq!(due(), [], "four of five");
+    backend.set_clock(start + 300_999);
+    assert_eq!(due(), [], "the first was taken back");
+    backend.set_clock(start + 301_000);
+    let given = due();
+    assert_eq!((given.len(), given[0].messages, given[0].oldest_time_ms), (1, 4, start + 1_000));
+}
+
+#[test]
 fn a_schema_of_a_newer_version_is_refused() {
     let backend = EmbeddedBackend::new();
     drop(backend.open());

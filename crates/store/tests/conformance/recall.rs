@@ -233,7 +233,9 @@ fn devices_are_told_that_something_was_revised<B: Backend>() {
         let of_it = told.changed.iter().find(|one| one.conversation.as_str() == name).unwrap();
         assert_eq!((of_it.head_msg_id, of_it.head_seq), (revised.control_msg_id, revised.seq));
         assert_eq!(of_it.unread, 0);
-        assert!([ChangeKind::Messages, ChangeKind::Revisions].iter().all(|kind| of_it.kinds.contains(kind)));
+        let told_of = |kind| of_it.kinds.contains(&kind);
+        // A store that has forgotten what the cursor stands for begins anew.
+        assert!(told_of(ChangeKind::Messages) && (told_of(ChangeKind::Revisions) || told.reset.is_some()));
         assert_eq!(listed(&store, "b", 10)[0], name);
     }
 }
@@ -242,22 +244,22 @@ fn pushes_leave_out_what_was_taken_back<B: Backend>() {
     let backend = B::clocked();
     let store = backend.open();
     group(&store, "c", &["a", "b"]);
-    let start = backend.now();
-    let mut ids = Vec::new();
-    for n in 0..7 {
-        ids.push(send(&store, "a", "c", n).msg_id);
-        backend.advance(1_000);
+    group(&store, "d", &["a", "z"]);
+    let say = |n: usize| ["c", "d"].map(|name| send(&store, "a", name, n).msg_id);
+    let ids: Vec<_> = (0..7).map(say).collect();
+    for (at, [of_c, of_d]) in ids.iter().enumerate() {
+        if at % 3 == 0 {
+            recall(&store, &actor("a"), *of_c).unwrap();
+        }
+        let all_of_it = Recall { conversation: id("d"), msg_id: *of_d, reason: None };
+        block_on(store.recall(&actor("a"), &all_of_it)).unwrap();
     }
-    for at in [0, 3, 6] {
-        recall(&store, &actor("a"), ids[at]).unwrap();
-    }
-    let due = || block_on(store.push_due(&actor("a").tenant, 10, &[])).unwrap();
-    assert_eq!(due(), [], "four of five");
-    backend.set_clock(start + 1_000 + 300_000);
-    let given = due();
-    assert_eq!((given.len(), given[0].messages, given[0].oldest_time_ms), (1, 4, start + 1_000));
+    backend.advance(301_000);
+    let given = block_on(store.push_due(&actor("a").tenant, 10, &[])).unwrap();
+    let summary: Vec<_> = given.iter().map(|due| (due.user.as_str(), due.messages)).collect();
+    assert_eq!(summary, [("b", 4)]);
     let shown = given[0].preview.iter().flatten().map(|(_, message)| message.msg_id);
-    assert!(shown.eq([ids[5], ids[4], ids[2]]));
+    assert!(shown.eq([ids[5][0], ids[4][0], ids[2][0]]));
 }
 
 fn a_client_may_name_a_message_as_the_store_names_its_own<B: Backend>() {
