@@ -2,13 +2,14 @@
 --
 -- KEYS  1 a clock of the server, 2 due queue
 -- ARGV  1 run, 2 tenant, 3 users to lease, 4 the lease's name, 5 its life (ms), 6 life of what waits (s),
---       7 conversations of one user max, 8 "messages wait-ms offline-ms" (the tenant's rule); then for each lease
---       that is confirmed: the user's partition, user, name of the lease
--- Gives {"verify"}; or {"ok", then for each user: user, whether a push may show what was said ("" not known here),
+--       7 conversations of one user max, 8 "messages wait-ms offline-ms" (the tenant's rule), 9 leases that are
+--       confirmed; then for each of them: the user's partition, user, name of the lease; then for each lease that is
+--       given back, since its user is not due yet: the same, messages that wait, time of the oldest (ms since 1970)
+-- Gives {"verify"}; or {"ok", time (ms since 1970), then for each user: user, whether a push may show what was said ("" not known here),
 --       position of the user's database, conversations, then for each: conversation, ms and low of the first message that waits, countable
 --       messages before it, of these the user's own}.
 -- What waits is kept as wake.lua says.
-local FIXED, PER_LEASE = 8, 3
+local FIXED, PER_LEASE, PER_RETURN = 9, 3, 5
 local ROUNDS_MAX = 4 -- users of whom nothing is kept any more take a place each
 if not clock_of(KEYS[1], ARGV[1]) then return {'verify'} end
 local now, tenant = wall_ms() + TIME_ZERO, ARGV[2]
@@ -32,11 +33,18 @@ local function read(key)
     return found
 end
 
-local function confirm(partition, user, lease)
+-- The key of a user and what it holds, if this lease is good; or nil.
+local function leased_by(partition, user, lease)
     local key = user_key('n', partition, tenant .. '/' .. user)
     local known = redis.call('HMGET', key, 'lease', 'until')
-    if known[1] ~= lease or tonumber(known[2]) <= now then return end
-    local found, member = read(key), partition .. '/' .. user
+    if known[1] ~= lease or tonumber(known[2]) <= now then return nil end
+    return key, read(key)
+end
+
+local function confirm(partition, user, lease)
+    local key, found = leased_by(partition, user, lease)
+    if not key then return end
+    local member = partition .. '/' .. user
     for name in pairs(found.c) do redis.call('HDEL', key, 'c/' .. name) end
     for name, value in pairs(found.l) do
         redis.call('HDEL', key, 'l/' .. name)
@@ -50,6 +58,21 @@ local function confirm(partition, user, lease)
     else
         redis.call('ZREM', KEYS[2], member)
     end
+end
+
+local function give_back(partition, user, lease, messages, oldest)
+    local key, found = leased_by(partition, user, lease)
+    if not key then return end
+    for name, value in pairs(found.l) do
+        local last = string.match(found.w[name] or value, ' %d+ %d+$')
+        redis.call('HDEL', key, 'l/' .. name)
+        redis.call('HSET', key, 'w/' .. name, string.match(value, '^%d+ %d+ %d+ %d+') .. last)
+    end
+    redis.call('HDEL', key, 'lease', 'until', 'leased')
+    messages = messages + tonumber(found.messages or '0')
+    redis.call('HSET', key, 'messages', messages, 'oldest', oldest)
+    local due = due_ms(rule, now, messages, oldest, (state_of(partition, user)))
+    redis.call('ZADD', KEYS[2], due, partition .. '/' .. user)
 end
 
 local function is_later(a, b)
@@ -76,7 +99,7 @@ local function join(key, found)
     return names
 end
 
-local out = {'ok'}
+local out = { 'ok', now }
 
 -- Gives whether there was something to lease.
 local function lease(member)
@@ -105,7 +128,11 @@ local function lease(member)
     return true
 end
 
-for a = FIXED + 1, #ARGV, PER_LEASE do confirm(ARGV[a], ARGV[a + 1], ARGV[a + 2]) end
+local returned = FIXED + tonumber(ARGV[9]) * PER_LEASE
+for a = FIXED + 1, returned, PER_LEASE do confirm(ARGV[a], ARGV[a + 1], ARGV[a + 2]) end
+for a = returned + 1, #ARGV, PER_RETURN do
+    give_back(ARGV[a], ARGV[a + 1], ARGV[a + 2], tonumber(ARGV[a + 3]), tonumber(ARGV[a + 4]))
+end
 local leased, wanted = 0, tonumber(ARGV[3])
 for _ = 1, wanted > 0 and ROUNDS_MAX or 0 do
     local members = redis.call('ZRANGEBYSCORE', KEYS[2], '-inf', now, 'LIMIT', 0, wanted - leased)

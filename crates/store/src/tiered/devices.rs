@@ -13,7 +13,7 @@ use crate::{arguments, params};
 use im_domain::device::Device;
 use im_domain::limits::{DEVICE_SEEN_STEP_MS, DEVICES_MAX};
 use im_domain::storage::Actor;
-use im_domain::{DeviceId, Result};
+use im_domain::{DeviceId, Error, Result};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
@@ -37,9 +37,25 @@ pub(super) async fn seen<R: Redis, P: Postgres>(
         DEVICES_MAX as u64,
         limits::INDEX_LIFE_S
     ];
-    match store.ask(place.partition, &script::TOUCH, &keys, arguments).await?.0.as_str() {
-        "ok" => Ok(()),
-        word => Err(unknown_word("touch", word)),
+    let (word, mut reply) = store.ask(place.partition, &script::TOUCH, &keys, arguments).await?;
+    if word != "ok" {
+        return Err(unknown_word("touch", &word));
+    }
+    match reply.text()? {
+        none if none.is_empty() => Ok(()),
+        device => make_room(store, actor, &DeviceId::parse(device)?).await,
+    }
+}
+
+/// Forgets a device that is one too many; where that cannot be done now, it is with a later sync.
+async fn make_room<R: Redis, P: Postgres>(
+    store: &Tiered<R, P>,
+    actor: &Actor,
+    device: &DeviceId,
+) -> Result<()> {
+    match Box::pin(forget::forget(store, actor, device)).await {
+        Err(Error::SqlUnavailable { .. } | Error::Overloaded { .. }) => Ok(()),
+        forgotten => forgotten,
     }
 }
 

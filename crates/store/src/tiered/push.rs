@@ -7,6 +7,7 @@
 
 pub(super) mod deferred;
 mod due;
+mod lease;
 mod preview;
 mod standing;
 pub(super) mod wake;

@@ -6,6 +6,7 @@ use super::talk::*;
 use im_domain::limits::{DEVICE_SEEN_STEP_MS, PUSH_LEASE_MS, PUSH_PREVIEW_MAX};
 use im_domain::push::{Due, PushSettings, PushSettingsChange};
 use im_domain::storage::{Actor, Storage};
+use im_domain::upkeep::Task;
 use im_domain::{Error, Result, Tenant};
 use std::collections::BTreeSet;
 
@@ -42,12 +43,18 @@ fn tenant() -> Tenant {
     actor("a").tenant
 }
 
+/// The tiered engine's drain tells whom to wake.
+fn drain(store: &impl Storage) {
+    block_on(store.run(&[Task::Drain], 10_000)).unwrap();
+}
+
 fn due(store: &impl Storage) -> Vec<Due> {
     confirming(store, &[])
 }
 
 fn confirming(store: &impl Storage, done: &[&Due]) -> Vec<Due> {
     let done: Vec<String> = done.iter().map(|due| due.lease_id.clone()).collect();
+    drain(store);
     block_on(store.push_due(&tenant(), 100, &done)).unwrap()
 }
 
@@ -265,6 +272,7 @@ fn a_confirmation_of_what_is_no_lease_changes_nothing<B: Backend>() {
     let unknown = ["unknown".to_owned(), String::new(), "0".repeat(64), "a:b\u{1f}c".to_owned()];
     assert_eq!(confirm(&unknown), []);
     say(&store, "b", "c", 0..5);
+    drain(&store);
     let first = confirm(&unknown);
     assert_eq!(summary(&first), [("a", 5, 1)]);
     backend.advance(PUSH_LEASE_MS);
@@ -298,6 +306,7 @@ fn nobody_is_given_to_two_services_at_once<B: Backend>() {
         let one = |m: usize| draft("b", &name, &m.to_string(), "x");
         append(&store, (0..ENOUGH).map(one).collect());
     }
+    drain(&store);
     let open = backend.opener();
     let services: Vec<_> = (0..4)
         .map(|_| {
@@ -326,6 +335,7 @@ fn a_call_gives_no_more_than_it_is_asked_for<B: Backend>() {
         group(&store, &format!("c{n}"), &["b", &format!("u{n}")]);
         say(&store, "b", &format!("c{n}"), 0..5);
     }
+    drain(&store);
     let mut given = BTreeSet::new();
     for expected in [3, 3, 1, 0] {
         let due = block_on(store.push_due(&tenant(), 3, &[])).unwrap();

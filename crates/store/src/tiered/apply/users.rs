@@ -8,8 +8,8 @@ use im_domain::limits::DEVICES_MAX;
 use std::collections::BTreeMap;
 
 /// The parts of a statement that store users, with 13 parameters from $`first` on. Only the last entry about a
-/// device or a setting is given, so their order does not matter. A device too many goes: the one that was
-/// seen longest ago.
+/// device or a setting is given, so their order does not matter. Of a user's devices no more are kept than
+/// there may be: Redis may have forgotten some.
 pub(super) fn parts(first: usize) -> String {
     let p = |number: usize| format!("${}", first + number);
     format!(

@@ -67,6 +67,11 @@ impl Standing {
         unread.min(self.oldest.map_or(0, |(_, count)| (self.count + 1).saturating_sub(count)))
     }
 
+    /// Whether the first message may have been taken back.
+    pub fn may_lack_first(&self, since: Since) -> bool {
+        self.recalled.iter().any(|place| *place > since.count)
+    }
+
     fn reaches_expired(&self, since: Since, expired: MsgId) -> bool {
         self.read.max(since.before()) < expired
     }

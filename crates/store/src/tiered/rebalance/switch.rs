@@ -188,18 +188,23 @@ fn differ(partition: u8) -> Error {
     Error::internal(format!("partition {partition} is not the same in both databases; it has not moved"))
 }
 
-/// Conversations, members, positions, aliases, devices and settings of users.
-async fn counts<P: Postgres>(db: &P, partition: u8) -> Result<[u64; 6]> {
+/// Conversations, members, positions, revisions, aliases, devices and settings of users.
+async fn counts<P: Postgres>(db: &P, partition: u8) -> Result<[u64; 7]> {
     const STATEMENT: &str = "
         WITH part AS MATERIALIZED (SELECT cid FROM conversation WHERE (cid >> 14) & 255 = $1::bigint)
         SELECT (SELECT count(*) FROM part), (SELECT count(*) FROM part JOIN member USING (cid)),
             (SELECT count(*) FROM part JOIN position USING (cid)),
+            (SELECT count(*) FROM part JOIN revision USING (cid)),
             (SELECT count(*) FROM alias WHERE partition = $1::bigint),
             (SELECT count(*) FROM device WHERE partition = $1::bigint),
             (SELECT count(*) FROM user_setting WHERE partition = $1::bigint)";
     let mut rows = db.query(STATEMENT, params![u64::from(partition)]).await?;
     let Some(row) = rows.first_mut() else { return Err(differ(partition)) };
-    Ok([row.count()?, row.count()?, row.count()?, row.count()?, row.count()?, row.count()?])
+    let mut counts = [0; 7];
+    for count in &mut counts {
+        *count = row.count()?;
+    }
+    Ok(counts)
 }
 
 /// Gives the partition to the new database, with the state it has in the old one; false when the move was
