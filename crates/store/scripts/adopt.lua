@@ -41,7 +41,7 @@ for k = 3, #KEYS, 2 do
     end
 end
 -- Changes that were told of may be lost, too; their numbers go ahead as the clocks do.
-if lost then raise((now + tonumber(ARGV[3])) * VERSION_STEP) end
+if lost then next_version((now + tonumber(ARGV[3])) * VERSION_STEP) end
 redis.call('SET', KEYS[2], ARGV[5])
 redis.call('DEL', KEYS[1])
 return {'ok'}

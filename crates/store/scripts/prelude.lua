@@ -236,13 +236,6 @@ local function next_version(after)
     return version
 end
 
--- Makes the numbers of changes go on above one that was not given here.
-local function raise(version)
-    if tonumber(redis.call('GET', CHANGES) or '0') < version then
-        redis.call('SET', CHANGES, string.format('%.0f', version))
-    end
-end
-
 -- The partition whose server keeps a user's index; `owner` is "tenant/user".
 local function partition_of_user(owner)
     return tonumber(string.sub(redis.sha1hex(owner), 1, 2), 16)

@@ -4,17 +4,18 @@
 //! are looked up. How they stand is asked afterwards, so it is at least as new as what was noted, and
 //! the cursor goes no further than what was noted.
 
+use super::Tiered;
 use super::index::{self, Noted, NotedChange};
 use super::keys::Place;
 use super::standing::{Standing, standing};
-use super::{Tiered, script};
+use super::warm::warm;
 use crate::postgres::Postgres;
-use crate::redis::{Argument, Redis};
+use crate::redis::Redis;
 use im_domain::global::{ChangeKind, Changed, Changes, GlobalCursor};
 use im_domain::page::Reset;
 use im_domain::storage::Actor;
 use im_domain::{ConversationId, MsgId, Result};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 
 pub(super) async fn changes<R: Redis, P: Postgres>(
     store: &Tiered<R, P>,
@@ -33,10 +34,10 @@ pub(super) async fn changes<R: Redis, P: Postgres>(
     }
     places.sort_unstable();
     places.dedup();
-    let found = standing(store, actor, &places).await?;
+    let mut found = standing(store, actor, &places).await?;
     if !walk.has_more {
+        make_hot(store, actor, &noted.looked_up, &mut found).await?;
         walk.take_looked_up(&noted, &found, |place| store.node_of(place.partition));
-        raise(store, &walk, &found).await?;
     }
     let describe = |taken: &Taken| {
         let known = known.map(|known| (known, store.node_of(taken.place.partition)));
@@ -51,20 +52,23 @@ pub(super) async fn changes<R: Redis, P: Postgres>(
     })
 }
 
-/// The cursor may have been moved to a number that was made of a time in SQL: what is given from now on is
-/// above it.
-async fn raise<R: Redis, P: Postgres>(
+/// Makes conversations hot that are to be looked up: what has changed in them is known of hot ones alone.
+async fn make_hot<R: Redis, P: Postgres>(
     store: &Tiered<R, P>,
-    walk: &Walk,
-    found: &HashMap<String, Standing>,
+    actor: &Actor,
+    looked_up: &[Place],
+    found: &mut HashMap<String, Standing>,
 ) -> Result<()> {
-    let is_cold = |taken: &&Taken| found.get(&taken.place.name).is_some_and(|one| one.is_cold);
-    let cold = walk.taken.iter().filter(|taken| taken.is_looked_up).filter(is_cold);
-    let nodes: BTreeSet<usize> = cold.map(|taken| store.node_of(taken.place.partition)).collect();
-    for node in nodes {
-        let number = walk.cursor.looked_up.get(node).copied().unwrap_or_default();
-        script::RAISE.run(&store.node(node)?.redis, &[], &[Argument::from(number)]).await?;
+    let is_cold = |place: &&Place| found.get(&place.name).is_some_and(|one| one.is_cold);
+    let cold: Vec<Place> = looked_up.iter().filter(is_cold).cloned().collect();
+    if cold.is_empty() {
+        return Ok(());
     }
+    for place in &cold {
+        warm(store, place).await?;
+    }
+    // All at once: the cursor moves to the latest of them.
+    found.extend(standing(store, actor, looked_up).await?);
     Ok(())
 }
 
@@ -204,7 +208,8 @@ impl Taken {
         let is_read = self.is_other && standing.read_version > known.noted;
         let is_set = self.is_other && standing.set_version > known.noted;
         let is_changed = versions.membership > after || is_set;
-        let is_said = self.is_said || versions.said > after;
+        // Who has joined meanwhile has seen nothing of what was said before.
+        let is_said = self.is_said || versions.said > after || versions.membership > after;
         // Numbers of different servers are alike, but do not compare, and some are not kept.
         let is_unclear = self.is_other && !is_read && !is_changed;
         let has = [

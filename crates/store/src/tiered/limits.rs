@@ -27,9 +27,6 @@ pub const IDLE_LIFE_S: u64 = 3_600;
 pub const UNTOLD_PER_RUN_MAX: u64 = 100;
 /// Conversations of one call that reads how they stand.
 pub const VIEWS_PER_CALL_MAX: usize = 500;
-/// What a conversation is taken to have changed later than SQL says, when it becomes hot again, in
-/// milliseconds: more than servers' clocks differ, so that no device is told too little.
-pub const VERSION_SLACK_MS: u64 = 1_000;
 /// How long an index of a user's conversations is kept after its last use, in seconds: longer than
 /// any entry waits for SQL.
 pub const INDEX_LIFE_S: u64 = 7 * 86_400;

@@ -55,7 +55,6 @@ scripts! {
     PAGE "page" true,
     PLACE_DEVICE "place_device" false,
     PREPARE "prepare" false,
-    RAISE "raise" false,
     READ "read" false,
     RECALL "recall" false,
     RECHECK "recheck" false,

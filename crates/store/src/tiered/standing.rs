@@ -18,7 +18,7 @@ pub(super) struct Standing {
     /// Number by which it stands in lists.
     pub placed: u64,
     pub versions: Versions,
-    /// It is not hot: its versions are as late as they can be.
+    /// It is not hot: its versions are not known.
     pub is_cold: bool,
     /// Number of the last change of the member's read position, and of the member's own settings.
     pub read_version: u64,

@@ -1,6 +1,5 @@
 //! Numbers of changes; see prelude.lua. They order what has changed for a user, about by time.
 
-use super::limits::VERSION_SLACK_MS;
 use super::stamp;
 use im_domain::MsgId;
 
@@ -12,12 +11,6 @@ pub const VERSION_STEP: u64 = 4_096;
 pub fn version_of(id: MsgId) -> u64 {
     let counter = id.number() % 16;
     stamp::ms(id) * VERSION_STEP + u64::from(id.partition()) * 16 + counter
-}
-
-/// A number above that of a change of which SQL knows only when it was made. It may be one that its
-/// server has not given yet: see raise.lua.
-pub fn version_after(id: MsgId) -> u64 {
-    version_of(id) + VERSION_SLACK_MS * VERSION_STEP
 }
 
 #[cfg(test)]

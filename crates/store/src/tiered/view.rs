@@ -1,7 +1,7 @@
 //! Conversations as a user sees them.
 
 use super::keys::Place;
-use super::version::{version_after, version_of};
+use super::version::version_of;
 use super::warm::{Warmth, warm};
 use super::{Tiered, limits, read, script, stamp};
 use crate::postgres::Postgres;
@@ -435,11 +435,11 @@ fn cold_view(row: &mut Row) -> Result<(ConversationId, View)> {
         last_sender: row.opt_text()?.unwrap_or_default(),
         last_kind: row.opt_int()?.unwrap_or_default().unsigned_abs(),
         last_summary: row.opt_blob()?.map(|start| summary_of_bytes(&start)).unwrap_or_default(),
+        versions: Versions::default(),
         shown: row.msg_id()?,
         shown_seq: row.opt_int()?.unwrap_or_default().unsigned_abs(),
         shown_status: row.opt_int()?.and_then(Status::from_number).unwrap_or(Status::Normal),
         recalled: row.count()?,
-        versions: Versions::default(),
         placed: 0,
         member: Some(cold_member(row)?),
         oldest: row.opt_msg_id()?.zip(row.opt_int()?.map(i64::unsigned_abs)),
@@ -447,8 +447,6 @@ fn cold_view(row: &mut Row) -> Result<(ConversationId, View)> {
     };
     let newest = facts.last.max(facts.cid);
     facts.placed = version_of(newest);
-    facts.versions.said = version_after(newest);
-    facts.versions.membership = version_after(MsgId::floor_of(facts.update_time));
     Ok((id, View { state: State::Cold, epoch, facts: Some(facts) }))
 }
 

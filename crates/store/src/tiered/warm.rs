@@ -1,7 +1,7 @@
 //! Making a conversation hot as SQL has it.
 
 use super::keys::Place;
-use super::version::{version_after, version_of};
+use super::version::version_of;
 use super::view::{State, View};
 use super::{Tiered, limits, persist, script, stamp, unknown_word};
 use crate::postgres::Postgres;
@@ -99,7 +99,8 @@ async fn load<R: Redis, P: Postgres>(store: &Tiered<R, P>, place: &Place) -> Res
                 || chr(10), '') FROM member m WHERE m.cid = c.cid),
             (SELECT string_agg(concat(v.countable, ' ', v.msg_id >> 22, '-', v.msg_id & 4194303, chr(10)), '')
                 FROM revision v WHERE v.cid = c.cid AND v.countable > 0),
-            c.shown_msg_id, x.seq, x.status
+            c.shown_msg_id, x.seq, x.status,
+            EXISTS (SELECT 1 FROM revision v WHERE v.cid = c.cid)::int
         FROM conversation c LEFT JOIN message x ON x.cid = c.cid AND x.msg_id = c.shown_msg_id
         WHERE c.tenant = $1::text AND c.name = $2::text"
     );
@@ -121,12 +122,12 @@ fn seed(row: &mut Row) -> Result<Vec<Argument>> {
     let recalled_lines = row.opt_text()?.unwrap_or_default();
     let shown = row.msg_id()?;
     let (shown_seq, shown_status) = (row.opt_int()?.unwrap_or_default(), row.opt_int()?.unwrap_or_default());
+    let is_revised = row.flag()?;
     // Nothing is in the stream: what is hot begins after the last message.
     let hot = MsgId::new(last.number() + 1).unwrap_or(MsgId::MAX);
-    let (said, changed) = (version_after(last.max(cid)), version_after(MsgId::floor_of(update_time)));
     Ok(arguments![
         member_lines,
-        said.max(changed),
+        is_revised,
         recalled_lines,
         "cid",
         stamp::text(cid),
@@ -170,11 +171,7 @@ fn seed(row: &mut Row) -> Result<Vec<Argument>> {
         create_time,
         "update_time",
         update_time,
-        "version",
-        said,
         "placed",
-        version_of(last.max(cid)),
-        "membership_version",
-        changed
+        version_of(last.max(cid))
     ])
 }
