@@ -49,7 +49,8 @@ impl ModelDevice {
     /// Asks once what has changed and fetches all of it; says whether there may be more.
     pub async fn step(&mut self) -> bool {
         let part = global(&self.client, json!({"cursor": self.cursor, "limit": self.limit})).await;
-        if part.get("reset").is_some() {
+        if let Some(reset) = part.get("reset") {
+            println!("global after {}: {reset}", self.cursor);
             self.resets += 1;
             self.since_reset = Some(BTreeSet::new());
         }
@@ -113,7 +114,8 @@ impl ModelDevice {
             let page = answer.ok();
             shape::page(&page);
             kept.epoch = Some(shape::text(&page, "epoch").to_owned());
-            if page.get("reset").is_some_and(|reset| reset["reason"] != "expired") {
+            if let Some(reset) = page.get("reset").filter(|reset| reset["reason"] != "expired") {
+                println!("{id} after {}: {reset}", kept.last());
                 self.resets += 1;
                 kept.messages.clear();
                 continue;

@@ -1,11 +1,12 @@
--- Adds conversations to a user's index, and makes it complete.
+-- Adds conversations to a user's index, and makes it complete, unless it is.
 --
 -- KEYS  1 index, 2 other changes
 -- ARGV  1 life (s), 2 run when it is then complete ("" otherwise), then for each conversation: its name, a
 --       number by which it stands among the others ("+inf": it is looked up)
 -- Gives {"ok"}.
 for a = 3, #ARGV, 2 do redis.call('ZADD', KEYS[1], 'GT', ARGV[a + 1], ARGV[a]) end
-if ARGV[2] ~= '' then
+-- Where another call has made it complete meanwhile, devices hold its numbers already.
+if ARGV[2] ~= '' and not redis.call('ZSCORE', KEYS[1], '#' .. ARGV[2]) then
     -- In their order the entries get numbers of their own, above that from which on the index is complete:
     -- what a device has asked before tells nothing about it.
     local entries = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', '(+inf')

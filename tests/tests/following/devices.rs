@@ -74,3 +74,28 @@ async fn read_positions_in_any_order_never_move_back() {
     let found = conversation(&tenant.user("ben"), "room").await;
     assert_eq!((&found["readMsgId"], &found["unread"]), (&json!(all[59].to_string()), &json!(0)));
 }
+
+/// Whatever has to be found out about a user before a first answer is found out once.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn devices_that_begin_at_once_need_not_begin_again() {
+    let tenant = Tenant::new("devices-at-once");
+    for n in 0..20 {
+        group(&tenant.user("ann"), &format!("room-{n}"), &["ben", "cid", "dan"]).await;
+    }
+    for user in ["ben", "cid", "dan"] {
+        let mut devices = JoinSet::new();
+        for n in 0..12 {
+            let client = tenant.device(user, &format!("{user}-{n}")).fresh();
+            devices.spawn(async move {
+                let mut device = ModelDevice::new(client, 7);
+                device.until_quiet().await;
+                device
+            });
+        }
+        for mut device in devices.join_all().await {
+            device.until_quiet().await;
+            device.has_everything().await;
+            assert_eq!(device.resets, 0, "nothing was lost");
+        }
+    }
+}
