@@ -396,6 +396,7 @@ pub(super) async fn cold<R: Redis, P: Postgres>(
         "SELECT c.name, s.epoch, c.cid, c.kind, c.history, c.member_count, c.head_seq, c.head_countable,
             c.head_msg_id, c.create_time, c.update_time, x.sender, x.kind,
             CASE WHEN x.status = 0 THEN substring(x.content FROM 1 FOR {SUMMARY_BYTES}) END,
+            EXISTS (SELECT 1 FROM revision v WHERE v.cid = c.cid)::int,
             c.shown_msg_id, x.seq, x.status, (SELECT count(*) FROM revision v WHERE v.cid = c.cid
                 AND v.countable > greatest(m.read_countable, coalesce(o.place - 1, 0))),
             m.floor, m.read_msg_id, m.read_countable, m.read_own, m.own, m.muted, o.msg_id, o.place,
@@ -435,7 +436,8 @@ fn cold_view(row: &mut Row) -> Result<(ConversationId, View)> {
         last_sender: row.opt_text()?.unwrap_or_default(),
         last_kind: row.opt_int()?.unwrap_or_default().unsigned_abs(),
         last_summary: row.opt_blob()?.map(|start| summary_of_bytes(&start)).unwrap_or_default(),
-        versions: Versions::default(),
+        // By which number it was revised is not kept.
+        versions: Versions { revision: if row.flag()? { u64::MAX } else { 0 }, ..Versions::default() },
         shown: row.msg_id()?,
         shown_seq: row.opt_int()?.unwrap_or_default().unsigned_abs(),
         shown_status: row.opt_int()?.and_then(Status::from_number).unwrap_or(Status::Normal),

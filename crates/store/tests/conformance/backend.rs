@@ -27,6 +27,9 @@ pub fn push_rules() -> PushRules {
 /// A store of a test's own. Its clock stands still, where the test has set it, if it was made with
 /// [`Self::clocked`] or [`Self::keeping`]; else a test must not look at it.
 pub trait Backend: Sized {
+    /// It moves everything to the slowest place after each call: then it may tell of changes once more.
+    const REPEATS: bool = false;
+
     type Store: Storage;
 
     fn new() -> Self;

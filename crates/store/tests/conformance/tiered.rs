@@ -121,6 +121,8 @@ impl<M: Mode> TieredBackend<M> {
 }
 
 impl<M: Mode> Backend for TieredBackend<M> {
+    const REPEATS: bool = matches!(M::AFTER, After::Evict);
+
     type Store = Settled;
 
     fn new() -> Self {
