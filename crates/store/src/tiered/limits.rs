@@ -56,10 +56,10 @@ pub const STANDINGS_MAX: usize = 500;
 /// How often one call looks for further users who are due when some have nothing left to be told of.
 pub const DUE_ROUNDS_MAX: usize = 4;
 /// Messages of a conversation that are looked at to find the newest that count for a user.
-pub const PREVIEW_LOOK_MAX: u64 = 12;
+pub const PREVIEW_LOOK_MAX: u64 = 40;
 /// Conversations in which newest messages are looked for by one call of a script: each message may be as
 /// large as any.
-pub const PREVIEW_CONVERSATIONS_MAX: usize = 30;
+pub const PREVIEW_CONVERSATIONS_MAX: usize = 10;
 /// Messages looked at to find the oldest that a user has not read.
 pub const OLDEST_LOOK_MAX: u32 = 20;
 /// Entries of one drain batch, which is one SQL statement.
