@@ -12,15 +12,18 @@ if ARGV[2] ~= '' and not redis.call('ZSCORE', KEYS[1], '#' .. ARGV[2]) then
     local entries = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', '(+inf')
     local since = next_version()
     local version = tonumber(since)
+    local other
     for _, name in ipairs(entries) do
         if string.sub(name, 1, 1) == '#' then
-            -- Of an earlier run of the server.
-            if id_of(name) ~= '#' .. id_of(ARGV[2]) then redis.call('ZREM', KEYS[1], name) end
+            -- Of other lists of servers in use the latest is kept, and none of an earlier run.
+            if other then redis.call('ZREM', KEYS[1], other) end
+            other = name
         else
             version = version + 1
             redis.call('ZADD', KEYS[1], string.format('%.0f', version), name)
         end
     end
+    if other and id_of(other) ~= '#' .. id_of(ARGV[2]) then redis.call('ZREM', KEYS[1], other) end
     redis.call('SET', CHANGES, string.format('%.0f', version))
     redis.call('ZADD', KEYS[1], since, '#' .. ARGV[2])
 end

@@ -40,12 +40,14 @@ if up_to ~= last then
 end
 if redis.call('XLEN', KEYS[2]) >= tonumber(ARGV[3]) then return {'backlog'} end
 
+-- A message of the user's own may have been taken back since SQL was asked.
+local read_own = math.max(0, own - own_since)
 local version, up_ms, up_low = next_version(), split(up_to)
 redis.call('HSET', KEYS[4], ARGV[5], string.format('%s %d %d %d %d %s %s %s', before, up_ms, up_low, count,
-    own - own_since, muted, version, set_version))
+    read_own, muted, version, set_version))
 local ms, low = tick(clock, tonumber(ARGV[2]))
 redis.call('XADD', KEYS[2], '*', 'v', string.format('k\n%d\n%d\n%s\n%s\n%s\n%s\n%d\n%d\n%s\n', ms, low, ARGV[4],
-    head[2], ARGV[5], up_to, count, own - own_since, version))
+    head[2], ARGV[5], up_to, count, read_own, version))
 redis.call('HSET', KEYS[3], 'logged', stamp_of(ms, low))
 save(clock)
 stay_hot({ KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7] })

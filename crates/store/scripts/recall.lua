@@ -7,7 +7,7 @@
 --       which each is told, 14 users of this server (see is_here), 15 life of an index (s); when the message is
 --       not hot and SQL was asked: 16 its sender, 17 kind, 18 countable (0: it does not count) (else "")
 -- Gives {"verify"}, {"cold"}, {"stranger"}, {"missing"}, {"far", cid}: SQL has to be asked, {"control"}, {"other"}:
---       somebody else said it, {"late"}, {"backlog"}; {"again", stamp of the control message, its seq}; or {"ok",
+--       somebody else said it, {"late"}, {"backlog"}; or, also when it was taken back before, {"ok",
 --       stamp of the control message, its seq, 1 when the message is hot, what tell() says}.
 local OWNER, ADMIN, GROUP, CONTROL = '1', '2', '2', '7'
 local clock = clock_of(KEYS[1], ARGV[1])
@@ -23,11 +23,11 @@ if later(floor, target) == floor then return {'missing'} end
 
 local revisions = revisions_of(KEYS[5])
 local before = redis.call('HGET', revisions, target)
+local entry, said = redis.call('XRANGE', KEYS[5], target, target)[1], nil
 if before then
     local stamp, seq = string.match(before, '^(%S+) (%d+)')
-    return {'again', stamp, tonumber(seq)}
+    return {'ok', stamp, tonumber(seq), entry and 1 or 0, '0', 0, 0}
 end
-local entry, said = redis.call('XRANGE', KEYS[5], target, target)[1], nil
 if entry then
     said = read_value(entry[2][2])
     if said.is_silent then said.count = 0 end
@@ -63,18 +63,20 @@ redis.call('XADD', KEYS[2], '*', 'v', string.format('v\n%d\n%d\n%s\n%s\n%s\n%s\n
 redis.call('HSET', revisions, target, string.format('%s %d %s', control, head.seq, logged))
 
 -- What was taken back counts for nobody: neither as unread, nor as the sender's own.
-if said.count > 0 then
-    redis.call('ZADD', recalled_of(KEYS[5]), said.count, target)
+local recalled = recalled_of(KEYS[5])
+if said.count > 0 and not redis.call('ZSCORE', recalled, target) then
+    redis.call('ZADD', recalled, said.count, target)
     local sender = redis.call('HGET', KEYS[4], said.sender)
     if sender then
         local role_and, f_ms, f_low, r_ms, r_low, r_count, r_own, rest =
             string.match(sender, '^(%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (.*)$')
         local joined, read = f_ms .. '-' .. f_low, r_ms .. '-' .. r_low
-        if later(joined, target) == target and target ~= joined then
-            redis.call('HINCRBY', KEYS[6], said.sender, -1)
+        local own = tonumber(redis.call('HGET', KEYS[6], said.sender) or '0')
+        if later(joined, target) == target and target ~= joined and own > 0 then
+            redis.call('HSET', KEYS[6], said.sender, own - 1)
             if later(read, target) == read then
                 redis.call('HSET', KEYS[4], said.sender, string.format('%s %s %s %s %s %s %d %s', role_and, f_ms, f_low,
-                    r_ms, r_low, r_count, tonumber(r_own) - 1, rest))
+                    r_ms, r_low, r_count, math.max(0, tonumber(r_own) - 1), rest))
             end
         end
     end

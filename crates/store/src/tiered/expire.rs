@@ -70,6 +70,7 @@ async fn step<P: Postgres>(db: &P, after: MsgId, up_to: MsgId) -> Result<(u64, O
             LIMIT $4::bigint),
         gone AS (DELETE FROM message m USING doomed d WHERE m.cid = d.cid AND m.msg_id = d.msg_id
             RETURNING m.cid, m.copy_of),
+        untraced AS (DELETE FROM revision v USING doomed d WHERE v.cid = d.cid AND v.msg_id = d.msg_id),
         counted AS (UPDATE conversation c SET stored = c.stored - g.shown
             FROM (SELECT cid, count(*) AS shown FROM gone WHERE coalesce(copy_of, 0) = 0 GROUP BY cid) g
             WHERE c.cid = g.cid)

@@ -123,6 +123,18 @@ impl Walk {
         self.cursor.noted = self.cursor.noted.max(noted.last);
     }
 
+    fn look_up(&mut self, place: &Place) {
+        match self.taken.iter_mut().find(|taken| taken.place == *place) {
+            Some(taken) => taken.is_looked_up = true,
+            None => self.taken.push(Taken {
+                place: place.clone(),
+                is_said: false,
+                is_other: false,
+                is_looked_up: true,
+            }),
+        }
+    }
+
     /// Goes on with conversations that are looked up, as far as there is room, for each server in the order of
     /// its changes.
     fn take_looked_up(
@@ -133,24 +145,25 @@ impl Walk {
     ) {
         let mut parts: BTreeMap<usize, Vec<(u64, &Place)>> = BTreeMap::new();
         for place in &noted.looked_up {
-            let Some(versions) = found.get(&place.name).map(|one| one.versions) else { continue };
-            let newest = versions.said.max(versions.membership).max(versions.revision);
-            parts.entry(node_of(place)).or_default().push((newest, place));
+            let Some(one) = found.get(&place.name) else { continue };
+            let newest = one.versions.said.max(one.versions.membership).max(one.versions.revision);
+            match one.is_cold {
+                // By which number it has changed is not known: it is named, and the cursor stays.
+                true if self.taken.len() < self.limit => self.look_up(place),
+                true => self.has_more = true,
+                false => parts.entry(node_of(place)).or_default().push((newest, place)),
+            }
         }
         for (node, mut changes) in parts {
             let Some(up_to) = self.cursor.looked_up.get(node).copied() else { continue };
             changes.retain(|(newest, _)| *newest > up_to);
             changes.sort_unstable();
             for (newest, place) in changes {
-                if let Some(taken) = self.taken.iter_mut().find(|taken| taken.place == *place) {
-                    taken.is_looked_up = true;
-                } else if self.taken.len() == self.limit {
+                if self.taken.len() == self.limit && !self.taken.iter().any(|taken| taken.place == *place) {
                     self.has_more = true;
                     return;
-                } else {
-                    let place = place.clone();
-                    self.taken.push(Taken { place, is_said: false, is_other: false, is_looked_up: true });
                 }
+                self.look_up(place);
                 if let Some(up_to) = self.cursor.looked_up.get_mut(node) {
                     *up_to = newest;
                 }

@@ -13,16 +13,17 @@
 //! | `im:{p}:lease` | string | who drains the log | [`super::limits::LEASE_MS`] |
 //! | `im:{p}:dead` | stream | entries that SQL cannot take, with the error | until replayed or dropped |
 //! | `im:{p}:h:<c>` | hash | the conversation's head | until idle and in SQL |
-//! | `im:{p}:g:<c>` | hash | user → role, join floor (ms, low), read position (ms, low), its countable and own, muted, number of its last change | with the head |
+//! | `im:{p}:g:<c>` | hash | user → role, join floor (ms, low), read position (ms, low), its countable and own, muted, numbers of the last change of the read position and of its own settings | with the head |
 //! | `im:{p}:o:<c>` | hash | user → countable messages sent since joining | with the head |
 //! | `im:{p}:m:<c>` | stream by message id, fields `v` and, of a reply, `r` | recent messages | trimmed, never above what SQL has |
 //! | `im:{p}:k:<c>` | hash | user/device → position and its `seq` | with the head |
+//! | `im:{p}:r:<c>` | hash | message id → its control message, that one's `seq`, and the stamp of the revision: hot messages that were taken back | with the message, until SQL has it |
+//! | `im:{p}:x:<c>` | sorted set | messages that were taken back, by their place among those that count | with the head |
 //! | `im:{p}:d:<c>/<sender>/<clientMsgId>` | string | idempotency marker: ms, low, `seq`, fingerprint | as configured, a day |
 //! | `im:{p}:a:<c>` | string | the conversation that is a pair's chat instead of `<c>` | for ever |
 //! | `im:{p}:t:<c>` | hash `said`, `width/<user>`, `member/<user>`, `other/<user>` | number of the last change of each kind that this server was told of a conversation of another one | a day |
 //! | `im:{p}:u:<tenant>/<user>` | sorted set | the user's conversations by the number of the change with which something was said last (infinite: looked up); complete if it holds `#<run>` | [`super::limits::INDEX_LIFE_S`] |
 //! | `im:{p}:v:<tenant>/<user>` | sorted set | conversations by the number of the last other change; also those the user has left | with the index |
-//!
 //! | `im:{p}:s:<u>` | hash `base`, `seen`, `show`, and `d:<device>` each | the user's own state, trusted as a head is: when any device last synced; whether a push may show what was said; for each device when it last synced and when SQL was last told, both 0 of one that was forgotten | [`super::limits::INDEX_LIFE_S`] after a device last synced |
 //! | `im:{p}:n:<u>` | hash | what waits for a push of the user, what is leased, what the last one covered (see `wake.lua`) | until a device syncs, or [`super::limits::INDEX_LIFE_S`] |
 //! | `im:{p}:later` | hash | `<c>` → its `cid` and the messages that its many members are yet to be told of (see `defer.lua`) | field goes when they are |

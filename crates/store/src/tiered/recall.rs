@@ -31,7 +31,6 @@ pub(super) async fn recall<R: Redis, P: Postgres>(
         let (word, mut reply) = read::ask_hot(store, &place, &script::RECALL, &keys, &arguments).await?;
         match word.as_str() {
             "ok" => return finish(store, &place, recall, &mut reply).await,
-            "again" => return revised(recall, &mut reply),
             "far" => match look_up(store, &place, read::id(&mut reply)?, recall.msg_id).await? {
                 Cold::Said(found) => facts = found,
                 Cold::Recalled(revised) => return Ok(revised),

@@ -37,7 +37,9 @@ pub(super) async fn update<R: Redis, P: Postgres>(
         "single" => {
             return Err(Error::invalid("history", "both members of a single chat see everything"));
         }
-        "manage" => return Err(Error::forbidden("only an owner or an administrator changes settings")),
+        "manage" => {
+            return Err(Error::forbidden_value("history", "only an owner or an administrator changes it"));
+        }
         word => return Err(unknown_word("update", word)),
     }
     view::after_change(store, actor, conversation).await

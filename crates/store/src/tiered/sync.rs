@@ -21,10 +21,9 @@ pub(super) async fn sync<R: Redis, P: Postgres>(
     let follower = Follower { store, actor, device, place: Place::of(&actor.tenant, &query.conversation) };
     let limit = u64::from(query.limit) + 1;
     let epoch = query.epoch.as_deref().unwrap_or_default();
-    // What the device is given from here on, it was there for.
-    let seen = devices::seen(store, actor, Some(device));
-    let asked = follower.ask(epoch, query.last_msg_id, limit);
-    let ((), (place, hot)) = futures::future::try_join(seen, asked).await?;
+    // First: what is said after the page was read has to wait for a push.
+    devices::seen(store, actor, Some(device)).await?;
+    let (place, hot) = follower.ask(epoch, query.last_msg_id, limit).await?;
     let start = query.last_msg_id.unwrap_or(place.before);
     if let Some(reason) = place.lost {
         return follower.restart(query, place, start, reason).await;

@@ -7,6 +7,7 @@
 
 use super::entry::{self, Body, Entry};
 use super::keys::{self, Place, partition_of_user};
+use super::warm::warm;
 use super::{Tiered, limits, script};
 use crate::arguments;
 use crate::postgres::Postgres;
@@ -251,16 +252,27 @@ pub(super) async fn catch_up<R: Redis, P: Postgres>(store: &Tiered<R, P>, node: 
         // First, so that what happens meanwhile is noted anew.
         redis.command("SREM", arguments![keys::UNTOLD, name.as_str()]).await?;
         let Some(place) = Place::named(&name) else { continue };
-        let audience = Audience::of(store, &place).await?;
-        let mut tale = Tale { version: audience.said.max(audience.changed), ..Tale::default() };
-        for user in &audience.members {
-            if audience.is_wide {
-                tale.add(Op::BecameWide, user);
-            } else {
-                tale.add(Op::Joined, user);
-            }
+        let told = tell_as_it_is(store, &place).await;
+        if told.is_err() {
+            redis.command("SADD", arguments![keys::UNTOLD, name.as_str()]).await?;
         }
-        tell(store, &place, &elsewhere(store, &place, tale)?).await?;
+        match told {
+            Ok(()) => {}
+            // As long as a server is away, those that are not wait for nothing.
+            Err(Error::HotUnavailable { .. } | Error::SqlUnavailable { .. }) => return Ok(()),
+            Err(error) => return Err(error),
+        }
     }
     Ok(())
+}
+
+/// Tells all members of other servers how a conversation stands.
+async fn tell_as_it_is<R: Redis, P: Postgres>(store: &Tiered<R, P>, place: &Place) -> Result<()> {
+    // It may have cooled while the server was away.
+    warm(store, place).await?;
+    let audience = Audience::of(store, place).await?;
+    let mut tale = Tale { version: audience.said.max(audience.changed), ..Tale::default() };
+    let op = if audience.is_wide { Op::BecameWide } else { Op::Joined };
+    audience.members.iter().for_each(|user| tale.add(op, user));
+    tell_all(store, place, &elsewhere(store, place, tale)?).await
 }

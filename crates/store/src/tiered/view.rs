@@ -248,7 +248,7 @@ impl Facts {
         if !self.is_behind(expired) || self.hot.number() <= expired.number() + 1 {
             return Ok(());
         }
-        let statement = kept("$1::bigint", "$2::bigint", "$3::bigint", "$4::text");
+        let statement = kept("$1::bigint", "$2::bigint", "$3::bigint", "$4::text", "true");
         let parameters = params![self.cid, expired, self.hot, user.as_str()];
         let mut rows = store.sql(partition).await?.query(&statement, parameters).await?;
         let Some(row) = rows.first_mut() else { return Ok(()) };
@@ -261,15 +261,16 @@ impl Facts {
 }
 
 /// Selects, of a conversation's messages above and below an id: the oldest, the first place among those that count
-/// from it on, and how many of a user's count and were not taken back (among the newest ones). A message
-/// counts if it raises the number of those that do.
-fn kept(cid: &str, above: &str, below: &str, user: &str) -> String {
+/// from it on, and how many of a user's count and were not taken back (among the newest ones); nothing unless
+/// `condition`. A message counts if it raises the number of those that do.
+fn kept(cid: &str, above: &str, below: &str, user: &str, condition: &str) -> String {
     const OWN_AMONG_MAX: usize = 5_000;
     let before = format!(
         "coalesce((SELECT countable FROM message WHERE cid = {cid} AND msg_id <= {above}
             ORDER BY msg_id DESC LIMIT 1), 0)"
     );
-    let range = format!("FROM message WHERE cid = {cid} AND msg_id > {above} AND msg_id < {below}");
+    let range =
+        format!("FROM message WHERE {condition} AND cid = {cid} AND msg_id > {above} AND msg_id < {below}");
     format!(
         "SELECT o.msg_id, o.countable + (o.countable = {before})::int AS place, (
             SELECT count(*) FROM (
@@ -405,9 +406,9 @@ pub(super) async fn cold<R: Redis, P: Postgres>(
         JOIN member m ON m.cid = c.cid AND m.user_id = $3::text
         JOIN partition_state s ON s.partition = (c.cid >> 14) & 255
         LEFT JOIN message x ON x.cid = c.cid AND x.msg_id = c.shown_msg_id
-        LEFT JOIN LATERAL ({}) o ON m.read_msg_id < $4::bigint
+        LEFT JOIN LATERAL ({}) o ON true
         WHERE c.tenant = $1::text AND c.name = ANY ($2::text[])",
-        kept("c.cid", "$4::bigint", "9223372036854775807", "$3::text")
+        kept("c.cid", "$4::bigint", "9223372036854775807", "$3::text", "m.read_msg_id < $4::bigint")
     );
     let parameters = vec![
         actor.tenant.as_str().into(),

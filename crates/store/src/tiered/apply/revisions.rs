@@ -22,7 +22,8 @@ pub(super) fn statement() -> String {
             UPDATE message m SET status = 1, content = ''::bytea, ext = NULL FROM target t
             WHERE m.cid = t.cid AND m.msg_id = t.msg_id),
         counted AS (
-            UPDATE member m SET own = own - 1, read_own = read_own - (m.read_msg_id >= t.msg_id)::int FROM target t
+            UPDATE member m SET own = greatest(0, own - 1),
+                read_own = greatest(0, read_own - (m.read_msg_id >= t.msg_id)::int) FROM target t
             WHERE m.cid = t.cid AND m.user_id = $9::text AND m.floor < t.msg_id AND $8::bigint > 0),
         {ADVANCE}
         SELECT {OUTCOME}, 0::bigint"

@@ -5,7 +5,7 @@
 //! first. Killed anywhere, forgetting is repeated safely, and the device is listed until it is done.
 
 use super::super::keys::{Place, UserPlace};
-use super::super::warm::warm;
+use super::super::warm::{Warmth, warm};
 use super::super::{Tiered, index, limits, list, script, unknown_word};
 use crate::postgres::Postgres;
 use crate::redis::Redis;
@@ -96,9 +96,10 @@ async fn leave<R: Redis, P: Postgres>(
         let mut cold = Vec::new();
         for followed in part {
             if reply.number()? > 0 {
-                warm(store, &followed.place).await?;
-                // It may be missing from SQL; then it has no positions, and is not asked for again.
-                cold.push(Followed { in_sql: true, ..followed });
+                // One that is missing from SQL has no positions.
+                if matches!(warm(store, &followed.place).await?, Warmth::Hot) {
+                    cold.push(Followed { in_sql: true, ..followed });
+                }
             }
         }
         if cold.is_empty() {
