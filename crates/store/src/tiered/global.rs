@@ -78,6 +78,8 @@ struct Taken {
     is_said: bool,
     is_other: bool,
     is_looked_up: bool,
+    /// It has too many members to tell each.
+    is_wide: bool,
 }
 
 /// Fills an answer in the order of the changes, and moves the cursor as far.
@@ -112,7 +114,14 @@ impl Walk {
                     return;
                 }
                 let place = change.place.clone();
-                self.taken.push(Taken { place, is_said: false, is_other: false, is_looked_up: false });
+                let is_wide = noted.looked_up.contains(&place);
+                self.taken.push(Taken {
+                    place,
+                    is_said: false,
+                    is_other: false,
+                    is_looked_up: false,
+                    is_wide,
+                });
             }
             if let Some(taken) = self.taken.get_mut(place) {
                 taken.is_said |= change.is_said;
@@ -131,6 +140,7 @@ impl Walk {
                 is_said: false,
                 is_other: false,
                 is_looked_up: true,
+                is_wide: true,
             }),
         }
     }
@@ -221,8 +231,9 @@ impl Taken {
         let is_read = self.is_other && standing.read_version > known.noted;
         let is_set = self.is_other && standing.set_version > known.noted;
         let is_changed = versions.membership > after || is_set;
-        // Who has joined meanwhile has seen nothing of what was said before.
-        let is_said = self.is_said || versions.said > after || versions.membership > after;
+        // Who has joined a large group meanwhile has seen nothing of what was said before.
+        let may_have_joined = self.is_wide && versions.membership > after;
+        let is_said = self.is_said || versions.said > after || may_have_joined;
         // Numbers of different servers are alike, but do not compare, and some are not kept.
         let is_unclear = self.is_other && !is_read && !is_changed;
         let has = [
