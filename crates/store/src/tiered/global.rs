@@ -6,7 +6,7 @@
 
 use super::Tiered;
 use super::index::{self, Noted, NotedChange};
-use super::keys::Place;
+use super::keys::{Place, partition_of_user};
 use super::standing::{Standing, standing};
 use super::warm::warm;
 use crate::postgres::Postgres;
@@ -39,8 +39,10 @@ pub(super) async fn changes<R: Redis, P: Postgres>(
         make_hot(store, actor, &noted.looked_up, &mut found).await?;
         walk.take_looked_up(&noted, &found, |place| store.node_of(place.partition));
     }
+    let own = store.node_of(partition_of_user(&actor.tenant, &actor.user));
     let describe = |taken: &Taken| {
-        let known = known.map(|known| (known, store.node_of(taken.place.partition)));
+        let node = store.node_of(taken.place.partition);
+        let known = known.map(|known| (known, node, node == own));
         taken.describe(&found, known)
     };
     let changed = walk.taken.iter().filter_map(describe).collect::<Result<_>>()?;
@@ -187,7 +189,7 @@ impl Taken {
     fn describe(
         &self,
         found: &HashMap<String, Standing>,
-        known: Option<(&GlobalCursor, usize)>,
+        known: Option<(&GlobalCursor, usize, bool)>,
     ) -> Option<Result<Changed>> {
         let id = ConversationId::parse(self.place.conversation());
         let Some(standing) = found.get(&self.place.name) else {
@@ -216,9 +218,9 @@ impl Taken {
         }))
     }
 
-    /// `known`: what the device knew, and the conversation's server.
-    fn kinds(&self, standing: &Standing, known: Option<(&GlobalCursor, usize)>) -> Vec<ChangeKind> {
-        let Some((known, node)) = known else {
+    /// `known`: what the device knew, the conversation's server, and whether it is that of the index.
+    fn kinds(&self, standing: &Standing, known: Option<(&GlobalCursor, usize, bool)>) -> Vec<ChangeKind> {
+        let Some((known, node, is_near)) = known else {
             let is_read = !standing.conversation.read_msg_id.is_none();
             let kinds = [ChangeKind::Messages, ChangeKind::Membership];
             return kinds.into_iter().chain(is_read.then_some(ChangeKind::Read)).collect();
@@ -233,7 +235,9 @@ impl Taken {
         let is_changed = versions.membership > after || is_set;
         // Who has joined a large group meanwhile has seen nothing of what was said before.
         let may_have_joined = self.is_wide && versions.membership > after;
-        let is_said = self.is_said || versions.said > after || may_have_joined;
+        // Its numbers do not compare, or are not known.
+        let is_unsure = self.is_other && (!is_near || standing.is_cold);
+        let is_said = self.is_said || versions.said > after || may_have_joined || is_unsure;
         // Numbers of different servers are alike, but do not compare, and some are not kept.
         let is_unclear = self.is_other && !is_read && !is_changed;
         let has = [
