@@ -120,5 +120,5 @@ pub fn list_cursor(cursor: &str) -> Result<MsgId> {
         .filter(|cursor| cursor.len() <= LIST_CURSOR_CHARS_MAX)
         .and_then(|cursor| cursor.parse().ok())
         .and_then(MsgId::new)
-        .ok_or_else(|| Error::invalid("cursor", "must be empty or a cursor from an earlier answer"))
+        .ok_or_else(Error::unknown_cursor)
 }

@@ -51,6 +51,11 @@ impl Error {
         Self::Forbidden { field: Some(field.into()), reason: reason.into() }
     }
 
+    /// A `cursor` that no answer gave.
+    pub fn unknown_cursor() -> Self {
+        Self::invalid("cursor", "must be empty or a cursor from an earlier answer")
+    }
+
     pub fn conflict(field: impl Into<String>, reason: impl Into<String>) -> Self {
         Self::Conflict { field: field.into(), reason: reason.into() }
     }

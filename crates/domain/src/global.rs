@@ -68,8 +68,7 @@ impl GlobalCursor {
             return Ok(None);
         }
         let cursor = Some(text).filter(|text| text.len() <= GLOBAL_CURSOR_CHARS_MAX).and_then(Self::read);
-        let refused = || Error::invalid("cursor", "must be empty or a cursor from an earlier answer");
-        cursor.ok_or_else(refused).map(Some)
+        cursor.ok_or_else(Error::unknown_cursor).map(Some)
     }
 
     fn read(text: &str) -> Option<Self> {

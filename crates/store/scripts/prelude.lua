@@ -253,7 +253,7 @@ end
 -- stands as if something had been said last at the number `said_at`.
 local LOOKED_UP = '+inf'
 local function note(op, owner, q, conversation, version, life, said_at)
-    local said = 'im:{' .. q .. '}:u:' .. owner
+    local said = user_key('u', q, owner)
     if op == 's' then
         redis.call('ZADD', said, 'XX', 'GT', version, conversation)
         return
@@ -268,7 +268,7 @@ local function note(op, owner, q, conversation, version, life, said_at)
     if op ~= 'o' and op ~= 'l' then redis.call('EXPIRE', said, life) end
     -- An index that is not there is made anew when it is asked for, and whoever asks begins anew.
     if redis.call('EXISTS', said) == 1 then
-        local other = 'im:{' .. q .. '}:v:' .. owner
+        local other = user_key('v', q, owner)
         redis.call('ZADD', other, 'GT', version, conversation)
         redis.call('EXPIRE', other, life)
     end
@@ -284,7 +284,7 @@ local function note_all(ops, name, version, life, here, out, said_at)
         local q = partition_of_user(owner)
         if is_here(here, q) then
             note(ops[i], owner, q, conversation, version, life, said_at)
-            if ops[i] == 'l' then redis.call('ZREM', 'im:{' .. q .. '}:u:' .. owner, conversation) end
+            if ops[i] == 'l' then redis.call('ZREM', user_key('u', q, owner), conversation) end
         else
             out[#out + 1] = ops[i]
             out[#out + 1] = ops[i + 1]

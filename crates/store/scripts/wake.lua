@@ -47,7 +47,7 @@ local function first_after(messages, last_ms, last_low, since)
 end
 
 -- How many of the user's own messages are not before message `first`.
-local function own_after(talk, user, first)
+local function own_from(talk, user, first)
     local numbers, count = talk.sent[user] or {}, 0
     for i = #numbers, 1, -1 do
         if numbers[i] < first then break end
@@ -91,13 +91,13 @@ local function note(talk, partition, own, user)
 
     local messages = talk.messages
     local first = first_after(messages, last_ms, last_low, since)
-    local added = #messages - first + 1 - own_after(talk, user, first)
+    local added = #messages - first + 1 - own_from(talk, user, first)
     if added <= 0 then return end
     while messages[first].sender == user do first = first + 1 end
     local start, last = messages[first], messages[#messages]
     local before = waiting and string.match(waiting, '^%d+ %d+ %d+ %d+')
         or string.format('%d %d %d %d', start.ms, start.low, start.count - 1,
-            math.max(own - own_after(talk, user, first), 0))
+            math.max(own - own_from(talk, user, first), 0))
     local total = tonumber(count or '0') + added
     oldest = math.min(tonumber(oldest or start.ms + TIME_ZERO), start.ms + TIME_ZERO)
     redis.call('HSET', key, 'w/' .. talk.name, before .. string.format(' %d %d', last.ms, last.low),

@@ -350,9 +350,8 @@ async fn call<R: Redis, P: Postgres>(
         limits::INDEX_LIFE_S
     ];
     arguments.extend(places.iter().map(|place| Argument::from(place.name.as_str())));
-    let places: Vec<Place> = places.into_iter().cloned().collect();
     for item in &items {
-        let at = places.iter().position(|place| *place == item.place).unwrap_or_default();
+        let at = places.iter().position(|place| **place == item.place).unwrap_or_default();
         item.describe(at as u64 + 1, &mut arguments);
     }
     let (word, mut reply) = store.ask(partition, &script::APPEND, &keys, arguments).await?;
@@ -360,8 +359,7 @@ async fn call<R: Redis, P: Postgres>(
         return Err(super::unknown_word("append", &word));
     }
     let epoch = reply.text()?;
-    let outcome = |item| Ok((item, Outcome::take(&mut reply)?));
-    let outcomes = items.into_iter().map(outcome).collect::<Result<_>>()?;
+    let outcomes = items.iter().map(|_| Outcome::take(&mut reply)).collect::<Result<Vec<_>>>()?;
     while reply.left() > 0 {
         let number = reply.number()? as usize;
         let tale = Tale::take(&mut reply)?;
@@ -369,7 +367,7 @@ async fn call<R: Redis, P: Postgres>(
             tell::tell(store, place, &tale).await?;
         }
     }
-    Ok((epoch, outcomes))
+    Ok((epoch, items.into_iter().zip(outcomes).collect()))
 }
 
 impl Outcome {

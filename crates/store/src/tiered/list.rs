@@ -103,8 +103,7 @@ impl Spot {
             let conversation = ConversationId::parse(conversation).ok()?;
             Some(Self { number: number.parse().ok()?, name: Place::of(tenant, &conversation).name })
         });
-        let refused = || Error::invalid("cursor", "must be empty or a cursor from an earlier answer");
-        spot.ok_or_else(refused).map(Some)
+        spot.ok_or_else(Error::unknown_cursor).map(Some)
     }
 
     fn of(place: &Place, number: u64) -> Self {

@@ -49,6 +49,7 @@ mod sync;
 mod tell;
 mod topology;
 mod upkeep;
+mod user;
 mod version;
 mod view;
 mod warm;

@@ -15,7 +15,7 @@ pub(super) mod wake;
 pub(super) use due::due;
 
 use super::keys::UserPlace;
-use super::{Tiered, limits, list, script, unknown_word};
+use super::{Tiered, list, script, user};
 use crate::postgres::Postgres;
 use crate::redis::Redis;
 use crate::sql::Value;
@@ -39,7 +39,7 @@ pub(super) async fn settings<R: Redis, P: Postgres>(
         return Err(Error::invalid("muted", format!("{stranger} is not a conversation of the user")));
     }
     if let Some(show) = change.show_content {
-        set_show(store, actor, show).await?;
+        user::change(store, actor, user::Change::ShowContent(show)).await?;
     }
     for (id, is_muted) in &mut mine {
         let wanted = wanted.as_ref().map_or(*is_muted, |wanted| wanted.contains(id));
@@ -72,23 +72,6 @@ async fn muted<R: Redis, P: Postgres>(
         }
     }
     Ok(found)
-}
-
-async fn set_show<R: Redis, P: Postgres>(store: &Tiered<R, P>, actor: &Actor, show: bool) -> Result<()> {
-    let place = UserPlace::of(&actor.tenant, &actor.user);
-    let keys = [place.clock(), place.log(), place.state()];
-    let arguments = arguments![
-        u64::from(place.partition),
-        store.settings.backlog_max,
-        place.name.as_str(),
-        limits::INDEX_LIFE_S,
-        "show",
-        show
-    ];
-    match store.ask(place.partition, &script::SET_USER, &keys, arguments).await?.0.as_str() {
-        "ok" => Ok(()),
-        word => Err(unknown_word("set_user", word)),
-    }
 }
 
 /// Whether a push to the user may show what was said.

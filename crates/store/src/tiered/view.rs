@@ -72,11 +72,11 @@ pub(super) struct Versions {
 
 pub(super) struct Member {
     floor: MsgId,
-    read: MsgId,
-    read_count: u64,
-    read_own: u64,
-    own: u64,
-    muted: bool,
+    pub read: MsgId,
+    pub read_count: u64,
+    pub read_own: u64,
+    pub own: u64,
+    pub muted: bool,
     /// Number of the last change of the read position.
     pub read_version: u64,
     /// The same of the member's own settings.
@@ -283,7 +283,7 @@ fn kept(cid: &str, above: &str, below: &str, user: &str, condition: &str) -> Str
 
 impl Member {
     /// `role floor-ms floor-low read-ms read-low read-count read-own muted read-version set-version`.
-    fn parse(text: &str, own: u64) -> Result<Self> {
+    pub fn parse(text: &str, own: u64) -> Result<Self> {
         let numbers: Option<Vec<u64>> = text.split(' ').map(|number| number.parse().ok()).collect();
         let malformed = || Error::internal("a member's entry in the hot store is malformed");
         let numbers: [u64; 10] = numbers.and_then(|numbers| numbers.try_into().ok()).ok_or_else(malformed)?;

@@ -9,7 +9,7 @@
 mod device;
 
 use super::backend::{Backend, EmbeddedBackend, INDEX_MEMBERS, block_on};
-use super::random::{Verdict, check};
+use super::random::{Verdict, at_random_on_every_back_end, check};
 use super::talk::*;
 use super::tiered::{Cold, Drained, Hot, Spread, TieredBackend};
 use device::{Device, Line};
@@ -407,27 +407,4 @@ fn devices_end_equal_to_what_their_users_may_see<B: Backend>(cases: u32) {
     });
 }
 
-#[test]
-fn embedded() {
-    devices_end_equal_to_what_their_users_may_see::<EmbeddedBackend>(64);
-}
-
-#[test]
-fn hot() {
-    devices_end_equal_to_what_their_users_may_see::<TieredBackend<Hot>>(12);
-}
-
-#[test]
-fn drained() {
-    devices_end_equal_to_what_their_users_may_see::<TieredBackend<Drained>>(6);
-}
-
-#[test]
-fn cold() {
-    devices_end_equal_to_what_their_users_may_see::<TieredBackend<Cold>>(6);
-}
-
-#[test]
-fn spread() {
-    devices_end_equal_to_what_their_users_may_see::<TieredBackend<Spread>>(6);
-}
+at_random_on_every_back_end!(devices_end_equal_to_what_their_users_may_see);

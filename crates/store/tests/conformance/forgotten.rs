@@ -4,21 +4,12 @@
 use super::backend::{Backend, START_MS, block_on};
 use super::killed::{Engine, at_every_step, drain as drain_at_once};
 use super::talk::*;
-use super::tiered::{Cold, Drained, Hot, Mode, Spread, TieredBackend};
+use super::tiered::{Hot, Mode, Spread, TieredBackend, in_every_mode};
 use crate::servers::postgres::query_at;
 use im_domain::limits::DEVICES_MAX;
 use im_domain::push::PushSettingsChange;
 use im_domain::storage::Storage;
 use im_domain::{DeviceId, MsgId};
-
-macro_rules! in_every_mode {
-    ($($name:ident),+ $(,)?) => {
-        mod hot { $(#[test] fn $name() { super::$name::<super::Hot>(); })+ }
-        mod drained { $(#[test] fn $name() { super::$name::<super::Drained>(); })+ }
-        mod cold { $(#[test] fn $name() { super::$name::<super::Cold>(); })+ }
-        mod spread { $(#[test] fn $name() { super::$name::<super::Spread>(); })+ }
-    };
-}
 
 in_every_mode!(
     devices_are_listed_by_when_they_synced,

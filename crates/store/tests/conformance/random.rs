@@ -287,27 +287,35 @@ fn wide(seed: u64) -> [u8; 32] {
     bytes
 }
 
-#[test]
-fn embedded() {
-    store_and_model_agree::<EmbeddedBackend>(64);
-}
+/// Tries a property on every back end, in as many cases as it is fast.
+macro_rules! at_random_on_every_back_end {
+    ($property:ident) => {
+        #[test]
+        fn embedded() {
+            $property::<EmbeddedBackend>(64);
+        }
 
-#[test]
-fn hot() {
-    store_and_model_agree::<TieredBackend<Hot>>(12);
-}
+        #[test]
+        fn hot() {
+            $property::<TieredBackend<Hot>>(12);
+        }
 
-#[test]
-fn drained() {
-    store_and_model_agree::<TieredBackend<Drained>>(6);
-}
+        #[test]
+        fn drained() {
+            $property::<TieredBackend<Drained>>(6);
+        }
 
-#[test]
-fn cold() {
-    store_and_model_agree::<TieredBackend<Cold>>(6);
-}
+        #[test]
+        fn cold() {
+            $property::<TieredBackend<Cold>>(6);
+        }
 
-#[test]
-fn spread() {
-    store_and_model_agree::<TieredBackend<Spread>>(6);
+        #[test]
+        fn spread() {
+            $property::<TieredBackend<Spread>>(6);
+        }
+    };
 }
+pub(super) use at_random_on_every_back_end;
+
+at_random_on_every_back_end!(store_and_model_agree);

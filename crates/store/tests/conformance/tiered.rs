@@ -39,6 +39,29 @@ pub struct Drained;
 pub struct Cold;
 pub struct Spread;
 
+/// Makes a test of each function, in every mode.
+macro_rules! in_every_mode {
+    ($($name:ident),+ $(,)?) => {
+        mod hot {
+            use super::super::tiered::Hot;
+            $(#[test] fn $name() { super::$name::<Hot>(); })+
+        }
+        mod drained {
+            use super::super::tiered::Drained;
+            $(#[test] fn $name() { super::$name::<Drained>(); })+
+        }
+        mod cold {
+            use super::super::tiered::Cold;
+            $(#[test] fn $name() { super::$name::<Cold>(); })+
+        }
+        mod spread {
+            use super::super::tiered::Spread;
+            $(#[test] fn $name() { super::$name::<Spread>(); })+
+        }
+    };
+}
+pub(super) use in_every_mode;
+
 impl Mode for Hot {
     const AFTER: After = After::Nothing;
 }

@@ -7,7 +7,7 @@ use super::killed::{Engine, at_every_step, drain as drain_at_once, engine};
 use super::mortal::Kill;
 use super::site::{Site, drain, engine_on, patiently};
 use super::talk::*;
-use super::tiered::{Cold, Drained, Hot, Mode, Spread, TieredBackend};
+use super::tiered::{Hot, Mode, Spread, TieredBackend, in_every_mode};
 use crate::servers::redis::command_at;
 use im_domain::message::{Ack, Draft};
 use im_domain::push::{Due, PushSettingsChange};
@@ -17,15 +17,6 @@ use im_domain::{MsgId, Tenant};
 use im_store::arguments;
 use im_store::tiered::HotDurability::Everysec;
 use std::collections::BTreeSet;
-
-macro_rules! in_every_mode {
-    ($($name:ident),+ $(,)?) => {
-        mod hot { $(#[test] fn $name() { super::$name::<super::Hot>(); })+ }
-        mod drained { $(#[test] fn $name() { super::$name::<super::Drained>(); })+ }
-        mod cold { $(#[test] fn $name() { super::$name::<super::Cold>(); })+ }
-        mod spread { $(#[test] fn $name() { super::$name::<super::Spread>(); })+ }
-    };
-}
 
 in_every_mode!(
     a_user_is_given_once_and_again_for_what_comes_after_the_push,

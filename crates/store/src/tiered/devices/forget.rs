@@ -4,9 +4,9 @@
 //! and its log, so that SQL follows in order; one that is not hot, of which SQL has a position, is made hot
 //! first. Killed anywhere, forgetting is repeated safely, and the device is listed until it is done.
 
-use super::super::keys::{Place, UserPlace};
+use super::super::keys::Place;
 use super::super::warm::{Warmth, warm};
-use super::super::{Tiered, index, limits, list, script, unknown_word};
+use super::super::{Tiered, index, limits, list, script, unknown_word, user};
 use crate::postgres::Postgres;
 use crate::redis::Redis;
 use crate::{arguments, params};
@@ -28,20 +28,7 @@ pub(super) async fn forget<R: Redis, P: Postgres>(
             leave(store, actor, device, node, part).await?;
         }
     }
-    let place = UserPlace::of(&actor.tenant, &actor.user);
-    let keys = [place.clock(), place.log(), place.state()];
-    let arguments = arguments![
-        u64::from(place.partition),
-        store.settings.backlog_max,
-        place.name.as_str(),
-        limits::INDEX_LIFE_S,
-        "device",
-        device.as_str()
-    ];
-    match store.ask(place.partition, &script::SET_USER, &keys, arguments).await?.0.as_str() {
-        "ok" => Ok(()),
-        word => Err(unknown_word("set_user", word)),
-    }
+    user::change(store, actor, user::Change::ForgetDevice(device)).await
 }
 
 /// A conversation in which the device may have a position.

@@ -1,6 +1,7 @@
 //! Where users stand in conversations: many users at once, each in one conversation.
 
 use super::super::keys::Place;
+use super::super::view::Member;
 use super::super::{Tiered, home, limits, persist, read, script, stamp};
 use crate::arguments;
 use crate::postgres::Postgres;
@@ -172,24 +173,20 @@ impl Standing {
         if member.is_empty() {
             return Ok(None);
         }
-        // `role floor-ms floor-low read-ms read-low read-count read-own muted`, and perhaps more.
-        let numbers: Option<Vec<u64>> = member.split(' ').map(|number| number.parse().ok()).collect();
-        match numbers.as_deref() {
-            Some(&[_, _, _, read_ms, read_low, read_count, read_own, muted, ..]) => Ok(Some(Self {
-                cid,
-                last,
-                count,
-                hot,
-                read: stamp::join(read_ms, read_low),
-                read_count,
-                read_own,
-                own,
-                muted: muted != 0,
-                oldest,
-                recalled,
-            })),
-            _ => Err(Error::internal("a member's entry in the hot store is malformed")),
-        }
+        let member = Member::parse(&member, own)?;
+        Ok(Some(Self {
+            cid,
+            last,
+            count,
+            hot,
+            read: member.read,
+            read_count: member.read_count,
+            read_own: member.read_own,
+            own: member.own,
+            muted: member.muted,
+            oldest,
+            recalled,
+        }))
     }
 
     fn of_row(row: &mut Row) -> Result<Self> {
