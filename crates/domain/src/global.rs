@@ -55,10 +55,26 @@ pub struct Changes {
 pub struct GlobalCursor {
     /// Under which it is good.
     pub epoch: String,
-    /// Changes up to this one, of those that are noted for each user.
+    pub known: Known,
+    /// Where the walk began of which the device has had a part; none: it has had all.
+    pub walk: Option<WalkStart>,
+}
+
+/// Numbers of the last changes of which a device knows.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Known {
+    /// Of those that are noted for each user.
     pub noted: u64,
     /// The same for each server's large groups, which are looked up.
     pub looked_up: Vec<u64>,
+}
+
+/// A walk over what has changed, in several parts, as it began.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WalkStart {
+    /// The last change there was, where the device knew nothing; else 0.
+    pub last: u64,
+    pub known: Known,
 }
 
 impl GlobalCursor {
@@ -72,17 +88,43 @@ impl GlobalCursor {
     }
 
     fn read(text: &str) -> Option<Self> {
-        let mut parts = text.split('.');
-        let epoch = parts.next().filter(|epoch| epoch.bytes().all(|byte| byte.is_ascii_alphanumeric()))?;
-        let noted = parts.next()?.parse().ok()?;
-        let looked_up = parts.map(|part| part.parse().ok()).collect::<Option<_>>()?;
-        Some(Self { epoch: epoch.to_owned(), noted, looked_up })
+        let (text, walk) = match text.split_once('~') {
+            Some((text, walk)) => (text, Some(WalkStart::read(walk)?)),
+            None => (text, None),
+        };
+        let (epoch, known) = text.split_once('.')?;
+        let is_epoch = epoch.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        is_epoch.then_some(Self { epoch: epoch.to_owned(), known: Known::read(known)?, walk })
+    }
+}
+
+impl Known {
+    fn read(text: &str) -> Option<Self> {
+        let mut parts = text.split('.').map(|part| part.parse().ok());
+        Some(Self { noted: parts.next()??, looked_up: parts.collect::<Option<_>>()? })
+    }
+}
+
+impl WalkStart {
+    fn read(text: &str) -> Option<Self> {
+        let (last, known) = text.split_once('.')?;
+        Some(Self { last: last.parse().ok()?, known: Known::read(known)? })
     }
 }
 
 impl fmt::Display for GlobalCursor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{}", self.epoch, self.noted)?;
+        write!(f, "{}.{}", self.epoch, self.known)?;
+        match &self.walk {
+            Some(walk) => write!(f, "~{}.{}", walk.last, walk.known),
+            None => Ok(()),
+        }
+    }
+}
+
+impl fmt::Display for Known {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.noted)?;
         self.looked_up.iter().try_for_each(|number| write!(f, ".{number}"))
     }
 }
@@ -94,8 +136,16 @@ mod tests {
 
     proptest! {
         #[test]
-        fn cursors_come_back(epoch in "[0-9a-f]{32}", noted: u64, looked_up: Vec<u64>) {
-            let cursor = GlobalCursor { epoch, noted, looked_up: looked_up.into_iter().take(40).collect() };
+        fn cursors_come_back(
+            epoch in "[0-9a-f]{32}",
+            numbers: [u64; 3],
+            looked_up in prop::collection::vec(any::<u64>(), 0..=64),
+            is_part: bool,
+        ) {
+            let [noted, last, before] = numbers;
+            let walk = WalkStart { last, known: Known { noted: before, looked_up: looked_up.clone() } };
+            let known = Known { noted, looked_up };
+            let cursor = GlobalCursor { epoch, known, walk: is_part.then_some(walk) };
             prop_assert_eq!(GlobalCursor::parse(&cursor.to_string()), Ok(Some(cursor)));
         }
 
@@ -111,7 +161,7 @@ mod tests {
     #[test]
     fn the_start_is_empty() {
         assert_eq!(GlobalCursor::parse(""), Ok(None));
-        for text in ["x", "e.", "e.1.", "e.1.x", "é.1", ".1.-2"] {
+        for text in ["x", "e.", "e.1.", "e.1.x", "é.1", ".1.-2", "e.1~", "e.1~2", "e.1~2.3~4.5", "~1.2"] {
             assert!(GlobalCursor::parse(text).is_err(), "{text}");
         }
     }

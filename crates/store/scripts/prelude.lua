@@ -236,6 +236,17 @@ local function next_version(after)
     return version
 end
 
+-- Where a conversation stands in an index that is put there for what was said long ago: at the number, or below, where
+-- nothing else stands, for a walk goes on behind a number; and never above the last that was given, or a walk would
+-- go on behind what is to come.
+local function free_number(said, other, number, last)
+    number = math.min(tonumber(number), tonumber(last) - 1)
+    while redis.call('ZCOUNT', said, number, number) + redis.call('ZCOUNT', other, number, number) > 0 do
+        number = number - 1
+    end
+    return string.format('%.0f', number)
+end
+
 -- The partition whose server keeps a user's index; `owner` is "tenant/user".
 local function partition_of_user(owner)
     return tonumber(string.sub(redis.sha1hex(owner), 1, 2), 16)
@@ -250,10 +261,10 @@ end
 --   s: something was said; j, J: the user has joined it, it is noted for each member or looked up;
 --   n, w: so are all its members from now on; l: the user has left; o: something else.
 -- An entry that is looked up has an infinite number, and keeps it unless "n" comes, with which the entry
--- stands as if something had been said last at the number `said_at`.
+-- stands as if something had been said last at the number `said_at` (none: now).
 local LOOKED_UP = '+inf'
 local function note(op, owner, q, conversation, version, life, said_at)
-    local said = user_key('u', q, owner)
+    local said, other = user_key('u', q, owner), user_key('v', q, owner)
     if op == 's' then
         redis.call('ZADD', said, 'XX', 'GT', version, conversation)
         return
@@ -261,14 +272,13 @@ local function note(op, owner, q, conversation, version, life, said_at)
     if op == 'j' then
         redis.call('ZADD', said, 'GT', version, conversation)
     elseif op == 'n' then
-        redis.call('ZADD', said, said_at or version, conversation)
+        redis.call('ZADD', said, said_at and free_number(said, other, said_at, version) or version, conversation)
     elseif op == 'J' or op == 'w' then
         redis.call('ZADD', said, LOOKED_UP, conversation)
     end
     if op ~= 'o' and op ~= 'l' then redis.call('EXPIRE', said, life) end
     -- An index that is not there is made anew when it is asked for, and whoever asks begins anew.
     if redis.call('EXISTS', said) == 1 then
-        local other = user_key('v', q, owner)
         redis.call('ZADD', other, 'GT', version, conversation)
         redis.call('EXPIRE', other, life)
     end

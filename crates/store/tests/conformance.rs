@@ -17,6 +17,7 @@
 mod conformance {
     pub mod adopted;
     pub mod append;
+    pub mod asking;
     pub mod backend;
     pub mod conversations;
     pub mod dead;
@@ -41,6 +42,7 @@ mod conformance {
     pub mod talk;
     pub mod tiered;
     pub mod upkeep;
+    pub mod wide;
     pub mod woken;
 }
 

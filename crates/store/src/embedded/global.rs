@@ -10,7 +10,7 @@ use super::unread::unread;
 use crate::params;
 use crate::sql::{Row, SqlError};
 use crate::sqlite::Sqlite;
-use im_domain::global::{ChangeKind, Changed, Changes, GlobalCursor};
+use im_domain::global::{ChangeKind, Changed, Changes, GlobalCursor, Known, WalkStart};
 use im_domain::page::{Reset, ResetReason};
 use im_domain::storage::Actor;
 use im_domain::{ConversationId, MsgId, Result};
@@ -61,7 +61,7 @@ impl Present {
     fn reset(&self, cursor: &GlobalCursor) -> Option<Reset> {
         let reason = match () {
             () if cursor.epoch != self.epoch => ResetReason::EpochChanged,
-            () if cursor.noted > self.version => ResetReason::PositionAhead,
+            () if cursor.known.noted > self.version => ResetReason::PositionAhead,
             () => return None,
         };
         Some(Reset { reason, oldest: MsgId::NONE })
@@ -77,17 +77,17 @@ struct Walk {
 }
 
 impl Walk {
-    /// There is one order of all changes here, so a cursor needs no second number for wide conversations;
-    /// between two parts it carries where the walk began.
     fn from(cursor: Option<&GlobalCursor>) -> Self {
-        let reached = cursor.map_or(0, |cursor| cursor.noted);
-        let since = cursor.and_then(|cursor| cursor.looked_up.first()).map_or(reached, |since| *since);
+        let reached = cursor.map_or(0, |cursor| cursor.known.noted);
+        let since = cursor.and_then(|cursor| cursor.walk.as_ref()).map_or(reached, |walk| walk.known.noted);
         Self { since: since.min(reached), reached }
     }
 
+    /// There is one order of all changes here, so a cursor needs no numbers for wide conversations.
     fn cursor(self, epoch: String, has_more: bool) -> GlobalCursor {
-        let looked_up = if has_more { vec![self.since] } else { Vec::new() };
-        GlobalCursor { epoch, noted: self.reached, looked_up }
+        let known = |noted| Known { noted, looked_up: Vec::new() };
+        let walk = has_more.then_some(WalkStart { last: 0, known: known(self.since) });
+        GlobalCursor { epoch, known: known(self.reached), walk }
     }
 }
 

@@ -11,7 +11,7 @@ use super::standing::{Standing, standing};
 use super::warm::warm;
 use crate::postgres::Postgres;
 use crate::redis::Redis;
-use im_domain::global::{ChangeKind, Changed, Changes, GlobalCursor};
+use im_domain::global::{ChangeKind, Changed, Changes, GlobalCursor, Known, WalkStart};
 use im_domain::page::Reset;
 use im_domain::storage::Actor;
 use im_domain::{ConversationId, MsgId, Result};
@@ -25,8 +25,8 @@ pub(super) async fn changes<R: Redis, P: Postgres>(
 ) -> Result<Changes> {
     let limit = limit as usize;
     let noted = index::changes(store, actor, cursor, limit + 1).await?;
-    let known = cursor.filter(|_| noted.reset.is_none());
-    let mut walk = Walk::new(store.nodes.len(), &noted, known, limit);
+    let cursor = cursor.filter(|_| noted.reset.is_none());
+    let mut walk = Walk::new(store.nodes.len(), &noted, cursor, limit);
     walk.take_noted(&noted);
     let mut places: Vec<Place> = walk.taken.iter().map(|taken| taken.place.clone()).collect();
     if !walk.has_more {
@@ -42,15 +42,14 @@ pub(super) async fn changes<R: Redis, P: Postgres>(
     let own = store.node_of(partition_of_user(&actor.tenant, &actor.user));
     let describe = |taken: &Taken| {
         let node = store.node_of(taken.place.partition);
-        let known = known.map(|known| (known, node, node == own));
-        taken.describe(&found, known)
+        taken.describe(&found, walk.known_before(node, node == own))
     };
     let changed = walk.taken.iter().filter_map(describe).collect::<Result<_>>()?;
     Ok(Changes {
-        cursor: walk.cursor.to_string(),
         changed,
         has_more: walk.has_more,
         reset: noted.reset.map(|reason| Reset { reason, oldest: MsgId::NONE }),
+        cursor: walk.cursor(noted.epoch).to_string(),
     })
 }
 
@@ -84,24 +83,44 @@ struct Taken {
     is_wide: bool,
 }
 
-/// Fills an answer in the order of the changes, and moves the cursor as far.
+/// Fills an answer in the order of the changes, and moves as far what the device knows.
 struct Walk {
-    cursor: GlobalCursor,
+    start: WalkStart,
+    known: Known,
     limit: usize,
     taken: Vec<Taken>,
     has_more: bool,
 }
 
+/// What a device knew of a conversation when its walk began.
+struct KnownBefore {
+    noted: u64,
+    looked_up: u64,
+    /// The conversation is on the server of the index: their numbers compare.
+    is_near: bool,
+}
+
 impl Walk {
-    fn new(nodes: usize, noted: &Noted, known: Option<&GlobalCursor>, limit: usize) -> Self {
-        let mut looked_up = known.map(|cursor| cursor.looked_up.clone()).unwrap_or_default();
-        looked_up.resize(nodes, 0);
-        let cursor = GlobalCursor {
-            epoch: noted.epoch.clone(),
-            noted: known.map_or(0, |cursor| cursor.noted),
-            looked_up,
+    fn new(nodes: usize, noted: &Noted, cursor: Option<&GlobalCursor>, limit: usize) -> Self {
+        let mut known = cursor.map(|cursor| cursor.known.clone()).unwrap_or_default();
+        known.looked_up.resize(nodes, 0);
+        let start = match cursor {
+            None => WalkStart { last: noted.last, known: known.clone() },
+            Some(GlobalCursor { walk: Some(start), .. }) => start.clone(),
+            Some(_) => WalkStart { last: 0, known: known.clone() },
         };
-        Self { cursor, limit, taken: Vec::new(), has_more: false }
+        Self { start, known, limit, taken: Vec::new(), has_more: false }
+    }
+
+    /// None: nothing, the walk is one from the start.
+    fn known_before(&self, node: usize, is_near: bool) -> Option<KnownBefore> {
+        let Known { noted, looked_up } = &self.start.known;
+        let looked_up = looked_up.get(node).copied().unwrap_or_default();
+        (*noted > 0).then_some(KnownBefore { noted: *noted, looked_up, is_near })
+    }
+
+    fn cursor(self, epoch: String) -> GlobalCursor {
+        GlobalCursor { epoch, known: self.known, walk: self.has_more.then_some(self.start) }
     }
 
     fn take_noted(&mut self, noted: &Noted) {
@@ -129,9 +148,9 @@ impl Walk {
                 taken.is_said |= change.is_said;
                 taken.is_other |= !change.is_said;
             }
-            self.cursor.noted = change.number;
+            self.known.noted = change.number;
         }
-        self.cursor.noted = self.cursor.noted.max(noted.last);
+        self.known.noted = self.known.noted.max(noted.last);
     }
 
     fn look_up(&mut self, place: &Place) {
@@ -167,7 +186,7 @@ impl Walk {
             }
         }
         for (node, mut changes) in parts {
-            let Some(up_to) = self.cursor.looked_up.get(node).copied() else { continue };
+            let Some(up_to) = self.known.looked_up.get(node).copied() else { continue };
             changes.retain(|(newest, _)| *newest > up_to);
             changes.sort_unstable();
             for (newest, place) in changes {
@@ -176,7 +195,7 @@ impl Walk {
                     return;
                 }
                 self.look_up(place);
-                if let Some(up_to) = self.cursor.looked_up.get_mut(node) {
+                if let Some(up_to) = self.known.looked_up.get_mut(node) {
                     *up_to = newest;
                 }
             }
@@ -189,7 +208,7 @@ impl Taken {
     fn describe(
         &self,
         found: &HashMap<String, Standing>,
-        known: Option<(&GlobalCursor, usize, bool)>,
+        known: Option<KnownBefore>,
     ) -> Option<Result<Changed>> {
         let id = ConversationId::parse(self.place.conversation());
         let Some(standing) = found.get(&self.place.name) else {
@@ -218,34 +237,37 @@ impl Taken {
         }))
     }
 
-    /// `known`: what the device knew, the conversation's server, and whether it is that of the index.
-    fn kinds(&self, standing: &Standing, known: Option<(&GlobalCursor, usize, bool)>) -> Vec<ChangeKind> {
-        let Some((known, node, is_near)) = known else {
+    fn kinds(&self, standing: &Standing, known: Option<KnownBefore>) -> Vec<ChangeKind> {
+        let Some(known) = known else {
             let is_read = !standing.conversation.read_msg_id.is_none();
             let kinds = [ChangeKind::Messages, ChangeKind::Membership];
             return kinds.into_iter().chain(is_read.then_some(ChangeKind::Read)).collect();
         };
-        let after = match self.is_looked_up {
-            true => known.looked_up.get(node).copied().unwrap_or_default(),
-            false => known.noted,
-        };
+        if standing.is_cold {
+            // By which numbers it has changed is not kept.
+            return ChangeKind::ALL.to_vec();
+        }
+        let after = if self.is_looked_up { known.looked_up } else { known.noted };
+        // Numbers of another server say nothing about one of the index's.
+        let is_unclear = !known.is_near && !self.is_looked_up;
         let versions = standing.versions;
-        let is_read = self.is_other && standing.read_version > known.noted;
-        let is_set = self.is_other && standing.set_version > known.noted;
-        let is_changed = versions.membership > after || is_set;
-        // Who has joined a large group meanwhile has seen nothing of what was said before.
-        let may_have_joined = self.is_wide && versions.membership > after;
-        // Its numbers do not compare, or are not known.
-        let is_unsure = self.is_other && (!is_near || standing.is_cold);
-        let is_said = self.is_said || versions.said > after || may_have_joined || is_unsure;
-        // Numbers of different servers are alike, but do not compare, and some are not kept.
-        let is_unclear = self.is_other && !is_read && !is_changed;
+        let is_changed = versions.membership > after;
+        let is_read = self.is_other && (is_unclear || standing.read_version > known.noted);
+        let is_set = self.is_other && (is_unclear || standing.set_version > known.noted);
+        let is_revised = versions.revision > after || is_unclear && versions.revision > 0;
+        // Who has joined meanwhile has seen nothing of what was said before.
+        let may_have_joined = self.is_wide && is_changed || self.is_other && is_unclear;
         let has = [
-            (ChangeKind::Messages, is_said),
-            (ChangeKind::Revisions, versions.revision > after),
-            (ChangeKind::Membership, is_changed || is_unclear),
-            (ChangeKind::Read, is_read || is_unclear),
+            (ChangeKind::Messages, self.is_said || versions.said > after || may_have_joined),
+            (ChangeKind::Revisions, is_revised),
+            (ChangeKind::Membership, is_changed || is_set),
+            (ChangeKind::Read, is_read),
         ];
-        has.into_iter().filter_map(|(kind, has)| has.then_some(kind)).collect()
+        let mut kinds: Vec<_> = has.into_iter().filter_map(|(kind, has)| has.then_some(kind)).collect();
+        if kinds.is_empty() {
+            // Something was told late, of a kind that is not kept.
+            kinds = ChangeKind::ALL.to_vec();
+        }
+        kinds
     }
 }

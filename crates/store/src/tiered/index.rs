@@ -91,8 +91,10 @@ pub(super) async fn changes<R: Redis, P: Postgres>(
     cursor: Option<&GlobalCursor>,
     limit: usize,
 ) -> Result<Noted> {
-    let (epoch, noted) = cursor.map_or(("", 0), |cursor| (cursor.epoch.as_str(), cursor.noted));
-    let arguments = arguments![epoch, noted, limit as u64];
+    let epoch = cursor.map_or("", |cursor| cursor.epoch.as_str());
+    let said = cursor.map_or(0, |cursor| cursor.known.noted);
+    let other = cursor.and_then(|cursor| cursor.walk.as_ref()).map_or(said, |walk| said.max(walk.last));
+    let arguments = arguments![epoch, said, other, limit as u64];
     let mut reply = ask(store, actor, &script::CHANGES, arguments).await?;
     let epoch = reply.text()?;
     let reset = match reply.text()?.as_str() {
@@ -167,7 +169,7 @@ async fn complete<R: Redis, P: Postgres>(
     let keys = keys.get(..2).unwrap_or_default();
     let redis = &store.node(node)?.redis;
     let mut places = Vec::new();
-    let mut arguments: Vec<Argument> = arguments![limits::INDEX_LIFE_S, ""];
+    let mut arguments: Vec<Argument> = arguments![limits::INDEX_LIFE_S, run.as_str(), false];
     for database in &store.databases {
         let parameters = crate::params![actor.tenant.as_str(), actor.user.as_str()];
         for mut row in database.query(STATEMENT, parameters).await? {
@@ -177,7 +179,7 @@ async fn complete<R: Redis, P: Postgres>(
         }
     }
     script::INDEX.run(redis, keys, &arguments).await?;
-    let mut arguments: Vec<Argument> = arguments![limits::INDEX_LIFE_S, run];
+    let mut arguments: Vec<Argument> = arguments![limits::INDEX_LIFE_S, run.as_str(), true];
     for part in places.chunks(limits::VIEWS_PER_CALL_MAX) {
         for standing in standing(store, actor, part).await?.values() {
             let conversation = &standing.conversation;

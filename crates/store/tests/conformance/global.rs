@@ -1,13 +1,12 @@
 //! What has changed over all conversations: a device that asks again and again is told of everything, and
-//! of what has not changed it is not. Groups above [`INDEX_MEMBERS`] are looked up; nothing is lost when
-//! one grows or shrinks across that.
-//!
-//! A store may forget a user's index, and then says so: a device that is told `expired` begins anew.
+//! of what has not changed it is not.
 
-use super::backend::{Backend, INDEX_MEMBERS, on_every_back_end};
+use super::asking::Asking;
+use super::backend::{Backend, on_every_back_end};
 use super::talk::*;
+use super::wide::wide_group;
 use im_domain::conversation::{ConversationChange, History, MemberChange, Role};
-use im_domain::global::{ChangeKind, Changed, GlobalCursor};
+use im_domain::global::{ChangeKind, GlobalCursor, Known};
 use im_domain::page::ResetReason;
 use im_domain::storage::Storage;
 use im_domain::{MsgId, Tenant};
@@ -18,134 +17,15 @@ on_every_back_end!(
     a_conversation_is_told_as_its_member_sees_it,
     every_kind_of_change_is_told_and_what_changes_nothing_is_not,
     who_leaves_is_told_and_who_joins_again_too,
-    a_wide_group_is_told_like_any_other,
-    nothing_is_lost_when_a_group_grows_and_shrinks,
     parts_skip_nothing_and_owe_nothing,
     what_changes_between_two_parts_is_in_a_later_one,
     a_cursor_that_is_not_good_any_more_begins_anew_and_says_why,
     nothing_of_another_tenant_or_user_is_told,
     the_list_is_in_the_order_of_what_was_said_whatever_else_happens,
-    wide_groups_stand_in_the_list_where_they_belong,
     among_concurrent_writers_a_device_is_told_of_everything,
 );
 
 use ChangeKind::{Membership, Messages, Read};
-
-/// A device that asks what has changed.
-struct Asking {
-    user: String,
-    cursor: String,
-    /// The store may tell it of a change once more.
-    repeats: bool,
-}
-
-/// What it was told, up to the end.
-#[derive(Debug)]
-struct Told {
-    /// The last of each conversation.
-    changed: BTreeMap<String, Changed>,
-    /// The store has begun from the start.
-    anew: bool,
-    /// It may be more than has changed.
-    repeats: bool,
-}
-
-impl Asking {
-    fn new<B: Backend>(user: &str) -> Self {
-        Self { user: user.to_owned(), cursor: String::new(), repeats: B::REPEATS }
-    }
-
-    fn ask(&mut self, store: &impl Storage) -> Told {
-        self.ask_in_parts(store, 100, |_| {})
-    }
-
-    /// Calls `between` after each part with the number of parts there have been.
-    fn ask_in_parts(&mut self, store: &impl Storage, limit: u32, mut between: impl FnMut(usize)) -> Told {
-        let mut told = Told { changed: BTreeMap::new(), anew: false, repeats: self.repeats };
-        let mut limit = limit;
-        for part in 1.. {
-            let answer = global(store, &self.user, None, &self.cursor, limit).unwrap();
-            assert!(answer.changed.len() <= limit as usize && part < 1_000);
-            if let Some(reset) = answer.reset {
-                assert_eq!((reset.reason, reset.oldest), (ResetReason::Expired, MsgId::NONE));
-                // Whoever forgets after each call forgets after each part.
-                (told, limit) = (Told { changed: BTreeMap::new(), anew: true, repeats: self.repeats }, 100);
-            }
-            for one in answer.changed {
-                assert!(!one.kinds.is_empty() && one.kinds.is_sorted_by(|a, b| a < b), "{one:?}");
-                told.add(one);
-            }
-            self.cursor = answer.cursor;
-            if !answer.has_more {
-                break;
-            }
-            between(part);
-        }
-        told
-    }
-}
-
-impl Told {
-    /// A conversation may be told of in several parts; together they say what has changed.
-    fn add(&mut self, mut one: Changed) {
-        let name = one.conversation.to_string();
-        if let Some(before) = self.changed.remove(&name).filter(|_| !one.left) {
-            one.kinds.extend(before.kinds);
-            one.kinds.sort_unstable();
-            one.kinds.dedup();
-        }
-        self.changed.insert(name, one);
-    }
-
-    /// Exactly these, unless the store began anew or repeats itself: then at least these.
-    #[track_caller]
-    fn assert_names(&self, expected: &[&str]) {
-        match self.anew || self.repeats {
-            true => assert!(expected.iter().all(|name| self.changed.contains_key(*name)), "{self:?}"),
-            false => assert_eq!(self.changed.keys().map(String::as_str).collect::<Vec<_>>(), expected),
-        }
-    }
-
-    /// This one, with at least these changes.
-    #[track_caller]
-    fn assert_kinds(&self, name: &str, kinds: &[ChangeKind]) -> &Changed {
-        let one = self.changed.get(name).unwrap_or_else(|| panic!("{name} is not in {self:?}"));
-        assert!(kinds.iter().all(|kind| one.kinds.contains(kind)), "{kinds:?} of {one:?}");
-        one
-    }
-
-    /// The user has left it: it is told so, or not named when the store began anew.
-    #[track_caller]
-    fn assert_left(&self, name: &str) {
-        match self.changed.get(name) {
-            Some(one) => {
-                assert!(one.left && one.kinds == [Membership], "{one:?}");
-                let numbers = (one.head_msg_id, one.head_seq, one.unread, one.read_msg_id);
-                assert_eq!(numbers, (MsgId::NONE, 0, 0, MsgId::NONE));
-            }
-            None => assert!(self.anew, "{name} is not in {self:?}"),
-        }
-    }
-}
-
-/// So many that they make a wide group, with the user "a".
-fn many() -> Vec<String> {
-    ["a".to_owned()].into_iter().chain((0..INDEX_MEMBERS + 1).map(|n| format!("m{n}"))).collect()
-}
-
-fn wide_group(store: &impl Storage, name: &str) {
-    let members = many();
-    group(store, name, &members.iter().map(String::as_str).collect::<Vec<_>>());
-}
-
-/// Adds and removes so many that a group of "a" and "b" becomes wide, or ceases to be.
-fn crowd(grow: bool) -> MemberChange {
-    let crowd = (0..INDEX_MEMBERS).map(|n| user(&format!("m{n}"))).collect();
-    match grow {
-        true => MemberChange { add: crowd, ..MemberChange::default() },
-        false => MemberChange { remove: crowd, ..MemberChange::default() },
-    }
-}
 
 fn the_start_names_every_conversation_and_then_only_what_changes_is_named<B: Backend>() {
     let backend = B::new();
@@ -269,85 +149,6 @@ fn who_leaves_is_told_and_who_joins_again_too<B: Backend>() {
     other.ask(&store).assert_left("c");
 }
 
-fn a_wide_group_is_told_like_any_other<B: Backend>() {
-    let backend = B::clocked();
-    let store = backend.open();
-    wide_group(&store, "w");
-    group(&store, "c", &["a", "b"]);
-    let mut device = Asking::new::<B>("a");
-    device.ask(&store).assert_names(&["c", "w"]);
-    device.ask(&store).assert_names(&[]);
-    let mut expect = |names: &[&str], kinds: &[ChangeKind]| {
-        backend.advance(5);
-        let told = device.ask(&store);
-        told.assert_names(names);
-        names.iter().for_each(|name| {
-            told.assert_kinds(name, kinds);
-        });
-    };
-    let said = send(&store, "m1", "w", 1).msg_id;
-    expect(&["w"], &[Messages]);
-    expect(&[], &[]);
-    read(&store, "a", "w", said).unwrap();
-    expect(&["w"], &[Read]);
-    read(&store, "m1", "w", said).unwrap();
-    mute(&store, "m1", "w", true);
-    expect(&[], &[]);
-    mute(&store, "a", "w", true);
-    expect(&["w"], &[Membership]);
-    change(&store, "w", add("new"));
-    expect(&["w"], &[Membership]);
-    change(&store, "w", set_role("new", Role::Admin));
-    expect(&["w"], &[Membership]);
-    send(&store, "m1", "w", 2);
-    send(&store, "b", "c", 2);
-    expect(&["c", "w"], &[Messages]);
-    let mut late = Asking::new::<B>("late");
-    late.ask(&store).assert_names(&[]);
-    change(&store, "w", add("late"));
-    let told = late.ask(&store);
-    told.assert_names(&["w"]);
-    assert_eq!(told.assert_kinds("w", &[Messages, Membership]).unread, 0);
-    change(&store, "w", remove("late"));
-    late.ask(&store).assert_left("w");
-}
-
-fn nothing_is_lost_when_a_group_grows_and_shrinks<B: Backend>() {
-    let backend = B::clocked();
-    let store = backend.open();
-    // After which steps the device asks: it must learn of the last message whatever it was away for.
-    for asks in 0..32_u32 {
-        let (name, reader) = (format!("c{asks}"), format!("a{asks}"));
-        group(&store, &name, &[&reader, "b"]);
-        group(&store, &format!("quiet{asks}"), &[&reader]);
-        let mut device = Asking::new::<B>(&reader);
-        device.ask(&store);
-        let mut known = 0;
-        let steps: [&dyn Fn(); 6] = [
-            &|| drop(send(&store, "b", &name, 1)),
-            &|| drop(change(&store, &name, crowd(true))),
-            &|| drop(send(&store, "b", &name, 2)),
-            &|| drop(change(&store, &name, crowd(false))),
-            &|| drop(send(&store, "b", &name, 3)),
-            &|| drop(change(&store, &name, set_role("b", Role::Admin))),
-        ];
-        let seq_after = [1, 1, 2, 2, 3, 3];
-        for (at, step) in steps.iter().enumerate() {
-            backend.advance(5);
-            step();
-            if asks & 1 << at == 0 && at + 1 < steps.len() {
-                continue;
-            }
-            let told = device.ask(&store);
-            told.assert_names(&[&name]);
-            let news: &[ChangeKind] = if seq_after[at] > known { &[Messages] } else { &[] };
-            assert_eq!(told.assert_kinds(&name, news).head_seq, seq_after[at], "asks {asks:b}");
-            known = seq_after[at];
-            device.ask(&store).assert_names(&[]);
-        }
-    }
-}
-
 fn parts_skip_nothing_and_owe_nothing<B: Backend>() {
     let backend = B::clocked();
     let store = backend.open();
@@ -427,7 +228,8 @@ fn a_cursor_that_is_not_good_any_more_begins_anew_and_says_why<B: Backend>() {
     let good = global(&store, "a", None, "", 100).unwrap().cursor;
     let good = GlobalCursor::parse(&good).unwrap().unwrap();
     let other_epoch = GlobalCursor { epoch: "0".repeat(32), ..good.clone() };
-    let ahead = GlobalCursor { noted: good.noted + (1 << 50), ..good.clone() };
+    let known = Known { noted: good.known.noted + (1 << 50), ..good.known.clone() };
+    let ahead = GlobalCursor { known, ..good.clone() };
     for (cursor, reason) in [(other_epoch, ResetReason::EpochChanged), (ahead, ResetReason::PositionAhead)] {
         let first = global(&store, "a", None, &cursor.to_string(), 2).unwrap();
         assert_eq!(first.reset.map(|reset| (reset.reason, reset.oldest)), Some((reason, MsgId::NONE)));
@@ -490,33 +292,6 @@ fn the_list_is_in_the_order_of_what_was_said_whatever_else_happens<B: Backend>()
     let mut silent = draft("b", "c3", "silent", "x");
     silent.silent = true;
     step(&|| drop(append(&store, vec![silent.clone()])), &["c3", "c2", "c1"]);
-}
-
-fn wide_groups_stand_in_the_list_where_they_belong<B: Backend>() {
-    let backend = B::clocked();
-    let store = backend.open();
-    let step = |step: &dyn Fn(), order: &[&str]| {
-        // Servers tell times of large groups apart to about a second.
-        backend.advance(3_000);
-        step();
-        for limit in [1, 2, 3, 100] {
-            assert_eq!(listed(&store, "a", limit), order, "in parts of {limit}");
-        }
-    };
-    step(&|| wide_group(&store, "w1"), &["w1"]);
-    step(&|| group(&store, "c1", &["a", "m1"]), &["c1", "w1"]);
-    step(&|| wide_group(&store, "w2"), &["w2", "c1", "w1"]);
-    step(&|| group(&store, "c2", &["a", "m1"]), &["c2", "w2", "c1", "w1"]);
-    step(&|| drop(send(&store, "m1", "w1", 1)), &["w1", "c2", "w2", "c1"]);
-    step(&|| drop(send(&store, "m1", "c1", 1)), &["c1", "w1", "c2", "w2"]);
-    // Others who come and go move nothing, even when a group becomes wide or ceases to be.
-    step(&|| drop(change(&store, "c2", crowd(true))), &["c1", "w1", "c2", "w2"]);
-    step(&|| drop(send(&store, "m1", "w2", 1)), &["w2", "c1", "w1", "c2"]);
-    let few = MemberChange { remove: (2..9).map(|n| user(&format!("m{n}"))).collect(), ..Default::default() };
-    step(&|| drop(change(&store, "w1", few.clone())), &["w2", "c1", "w1", "c2"]);
-    step(&|| drop(change(&store, "c2", few.clone())), &["w2", "c1", "w1", "c2"]);
-    step(&|| drop(send(&store, "m1", "c2", 1)), &["c2", "w2", "c1", "w1"]);
-    step(&|| drop(change(&store, "w2", remove("a"))), &["c2", "c1", "w1"]);
 }
 
 fn among_concurrent_writers_a_device_is_told_of_everything<B: Backend>() {

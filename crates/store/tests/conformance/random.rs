@@ -261,9 +261,12 @@ fn store_and_model_agree<B: Backend>(cases: u32) {
     });
 }
 
-/// Runs `cases` random cases; `IM_SEED` gives the seed, and the one in use is printed.
+/// Runs `cases` random cases, or as many as `IM_CASES` says; `IM_SEED` gives the seed. The one in use is
+/// printed, last of all where the property does not hold.
 pub(super) fn check<S: Strategy>(cases: u32, strategy: S, test: impl Fn(S::Value) -> Verdict) {
-    let seed = std::env::var("IM_SEED").map_or_else(|_| rand::random(), |text| text.parse().unwrap());
+    let number = |name| std::env::var(name).ok().map(|text| text.parse().unwrap());
+    let seed: u64 = number("IM_SEED").unwrap_or_else(rand::random);
+    let cases = number("IM_CASES").map_or(cases, |cases| cases as u32);
     println!("repeat with IM_SEED={seed}");
     let config = ProptestConfig {
         cases,
@@ -275,7 +278,7 @@ pub(super) fn check<S: Strategy>(cases: u32, strategy: S, test: impl Fn(S::Value
     let mut runner = TestRunner::new_with_rng(config, rng);
     let verdict = runner.run(&strategy, test);
     if let Err(TestError::Fail(reason, case)) = &verdict {
-        panic!("IM_SEED={seed}: {reason}\n{case:#?}");
+        panic!("{case:?}\n{reason}\nrepeat with IM_SEED={seed} IM_CASES={cases}");
     }
     verdict.unwrap();
 }

@@ -3,7 +3,7 @@
 use super::USERS;
 use crate::conformance::talk::*;
 use im_domain::MsgId;
-use im_domain::global::Changed;
+use im_domain::global::{ChangeKind, Changed};
 use im_domain::message::{Message, Status};
 use im_domain::page::SyncQuery;
 use im_domain::storage::Storage;
@@ -98,8 +98,7 @@ impl Device {
         }
         let stored = self.talks.entry(name.clone()).or_default();
         (stored.unread, stored.read) = (one.unread, one.read_msg_id);
-        // What has changed is a hint; the device looks.
-        let mut has_more = !one.kinds.is_empty();
+        let mut has_more = one.kinds.contains(&ChangeKind::Messages);
         while has_more {
             let query = SyncQuery { limit, ..sync_query(&name, Some(stored.last)) };
             let page = sync(store, USERS[self.user], self.name, query).unwrap().page;
