@@ -6,6 +6,7 @@ pub const SEND: &str = "/api/msg/send";
 pub const RECALL: &str = "/api/msg/recall";
 pub const PULL: &str = "/api/msg/pull";
 pub const GET: &str = "/api/msg/get";
+pub const AROUND: &str = "/api/msg/around";
 pub const SYNC: &str = "/api/msg/sync";
 pub const CREATE: &str = "/api/conversation/create";
 pub const MEMBERS: &str = "/api/conversation/members";

@@ -43,6 +43,7 @@ pub enum Op {
     UpdateConversation,
     PullMessages,
     GetMessages,
+    ReadAround,
     GetConversation,
     ListConversations,
     SyncMessages,
@@ -114,7 +115,7 @@ const IN_CONVERSATION: &[Code] = &[Code::NotMember, Code::ConversationNotFound];
 const IN_MESSAGE: &[Code] = &[Code::NotMember, Code::ConversationNotFound, Code::MessageNotFound];
 const SEND: &[Code] = &[Code::NotMember, Code::ConversationNotFound, Code::MessageNotFound, Code::Conflict];
 
-pub static ROUTES: [Route; 23] = [
+pub static ROUTES: [Route; 24] = [
     post(
         Op::SendMessages,
         Component::Send,
@@ -159,6 +160,13 @@ pub static ROUTES: [Route; 23] = [
     .codes(IN_CONVERSATION),
     post(Op::GetMessages, Component::Pull, "/api/msg/get", "Up to 100 messages of a conversation by id")
         .codes(IN_CONVERSATION),
+    post(
+        Op::ReadAround,
+        Component::Pull,
+        "/api/msg/around",
+        "A message with up to 100 older and 100 newer ones, oldest first",
+    )
+    .codes(IN_MESSAGE),
     post(Op::GetConversation, Component::Pull, "/api/conversation/get", "One conversation")
         .codes(IN_CONVERSATION),
     post(
@@ -192,7 +200,7 @@ pub static ROUTES: [Route; 23] = [
         "/api/sync/read",
         "The user has read a conversation up to a message; never back",
     )
-    .codes(&[Code::NotMember, Code::ConversationNotFound, Code::MessageNotFound]),
+    .codes(IN_MESSAGE),
     post(Op::CountUnread, Component::Sync, "/api/sync/offline", "How much the user has not read"),
     post(Op::ListDevices, Component::Sync, "/api/sync/devices", "The user's devices; forgets one"),
     post(
