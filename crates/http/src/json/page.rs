@@ -118,7 +118,8 @@ pub fn messages<'a>(conversation: &'a ConversationId, messages: &'a [Message]) -
 pub struct ResetOut {
     #[schemars(with = "Text<ResetReason>")]
     reason: &'static str,
-    /// Oldest message that is still served; "0" if there is none.
+    /// Oldest message that is still served; "0" if there is none. To start again pass 0 as `lastMsgId`, which
+    /// begins with this one.
     oldest_msg_id: IdOut,
 }
 

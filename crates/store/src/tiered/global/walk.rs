@@ -185,10 +185,14 @@ impl Taken {
         let after = if self.is_looked_up { known.looked_up } else { known.noted };
         // Numbers of another server say nothing about one of the index's.
         let is_unclear = !known.is_near && !self.is_looked_up;
+        let is_own = |version: u64| match known.is_near {
+            true => version > known.noted,
+            false => self.is_other,
+        };
         let versions = standing.versions;
         let is_changed = versions.membership > after;
-        let is_read = self.is_other && (is_unclear || standing.read_version > known.noted);
-        let is_set = self.is_other && (is_unclear || standing.set_version > known.noted);
+        let is_read = is_own(standing.read_version);
+        let is_set = is_own(standing.set_version);
         let is_revised = versions.revision > after || is_unclear && versions.revision > 0;
         // Who has joined meanwhile has seen nothing of what was said before.
         let may_have_joined = self.is_wide && is_changed || self.is_other && is_unclear;
