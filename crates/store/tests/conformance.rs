@@ -33,6 +33,7 @@ mod conformance {
     pub mod positions;
     pub mod push;
     pub mod random;
+    pub mod read_far;
     pub mod read_positions;
     pub mod rebalanced;
     pub mod recall;
@@ -42,6 +43,7 @@ mod conformance {
     pub mod talk;
     pub mod tiered;
     pub mod upkeep;
+    pub mod watched;
     pub mod wide;
     pub mod woken;
 }

@@ -143,3 +143,27 @@ fn a_dead_letter_that_was_taken_back_comes_back_without_its_text() {
         assert_eq!((unread("a"), unread("b")), (1, 2));
     }
 }
+
+#[test]
+fn what_is_known_of_a_dropped_letter_that_was_taken_back_expires_with_the_rest() {
+    let backend = TieredBackend::<Hot>::keeping(10_000);
+    let store = backend.open();
+    group(&store, "c", &["a", "b"]);
+    run(&store);
+    query_at(&backend.postgres_url(), POISON, Vec::new()).unwrap();
+    let slip = append(&store, vec![draft("a", "c", "slip", "poison")]).remove(0).unwrap().msg_id;
+    run(&store);
+    recall(&store, slip);
+    run(&store);
+    assert_eq!(letters(&store, "acme", DeadLetterAction::Drop).len(), 1);
+    let traces = || {
+        let rows =
+            &mut query_at(&backend.postgres_url(), "SELECT count(*) FROM revision", Vec::new()).unwrap();
+        rows[0].count().unwrap()
+    };
+    for (wait, expected) in [(0, 1), (20_000, 0)] {
+        backend.advance(wait);
+        block_on(store.run(&[Task::Expire], 10_000)).unwrap();
+        assert_eq!(traces(), expected);
+    }
+}
