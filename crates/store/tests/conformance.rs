@@ -19,6 +19,7 @@ mod conformance {
     pub mod append;
     pub mod asking;
     pub mod backend;
+    pub mod bounded;
     pub mod conversations;
     pub mod dead;
     pub mod devices;
