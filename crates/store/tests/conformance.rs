@@ -30,6 +30,7 @@ mod conformance {
     pub mod killed;
     pub mod lost;
     pub mod mortal;
+    pub mod move_parts;
     pub mod pages;
     pub mod positions;
     pub mod push;
