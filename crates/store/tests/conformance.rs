@@ -44,6 +44,7 @@ mod conformance {
     pub mod site;
     pub mod talk;
     pub mod tiered;
+    pub mod untold;
     pub mod upkeep;
     pub mod watched;
     pub mod wide;
