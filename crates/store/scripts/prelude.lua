@@ -82,7 +82,7 @@ local function later(a, b)
 end
 
 -- Beside the messages of a conversation: which of the hot ones were revised, and the places among those that
--- count of all that were taken back. Neither is there when nothing was.
+-- count of those that were taken back, but of what all members have read. Neither is there when nothing was.
 local function revisions_of(messages)
     return (string.gsub(messages, ':m:', ':r:', 1))
 end
