@@ -19,6 +19,7 @@ mod conformance {
     pub mod append;
     pub mod asking;
     pub mod backend;
+    pub mod bounded;
     pub mod conversations;
     pub mod dead;
     pub mod devices;
@@ -29,10 +30,12 @@ mod conformance {
     pub mod killed;
     pub mod lost;
     pub mod mortal;
+    pub mod move_parts;
     pub mod pages;
     pub mod positions;
     pub mod push;
     pub mod random;
+    pub mod read_far;
     pub mod read_positions;
     pub mod rebalanced;
     pub mod recall;
@@ -41,7 +44,9 @@ mod conformance {
     pub mod site;
     pub mod talk;
     pub mod tiered;
+    pub mod untold;
     pub mod upkeep;
+    pub mod watched;
     pub mod wide;
     pub mod woken;
 }

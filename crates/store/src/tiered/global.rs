@@ -70,7 +70,7 @@ async fn make_hot<R: Redis, P: Postgres>(
     for place in &cold {
         warm(store, place).await?;
     }
-    // All at once: the cursor moves to the latest of them.
+    // All of them: the cursor moves to the latest.
     found.extend(standing(store, actor, looked_up).await?);
     Ok(())
 }

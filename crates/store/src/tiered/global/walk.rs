@@ -109,7 +109,7 @@ impl Walk {
         found: &HashMap<String, Standing>,
         node_of: impl Fn(&Place) -> usize,
     ) {
-        let mut parts: BTreeMap<usize, Vec<(u64, &Place)>> = BTreeMap::new();
+        let mut parts: BTreeMap<usize, Vec<(u64, &Place, u64)>> = BTreeMap::new();
         for place in &noted.looked_up {
             let Some(one) = found.get(&place.name) else { continue };
             let newest = one.versions.said.max(one.versions.membership).max(one.versions.revision);
@@ -117,21 +117,23 @@ impl Walk {
                 // By which number it has changed is not known: it is named, and the cursor stays.
                 true if self.taken.len() < self.limit => self.look_up(place),
                 true => self.has_more = true,
-                false => parts.entry(node_of(place)).or_default().push((newest, place)),
+                false => parts.entry(node_of(place)).or_default().push((newest, place, one.seen_up_to)),
             }
         }
         for (node, mut changes) in parts {
             let Some(up_to) = self.known.looked_up.get(node).copied() else { continue };
-            changes.retain(|(newest, _)| *newest > up_to);
+            changes.retain(|(newest, ..)| *newest > up_to);
             changes.sort_unstable();
-            for (newest, place) in changes {
+            for (newest, place, seen_up_to) in changes {
                 if self.taken.len() == self.limit && !self.taken.iter().any(|taken| taken.place == *place) {
                     self.has_more = true;
                     return;
                 }
                 self.look_up(place);
                 if let Some(up_to) = self.known.looked_up.get_mut(node) {
-                    *up_to = newest;
+                    // What changed while they were asked about in parts is named once more: another may have changed
+                    // before it and after its part.
+                    *up_to = newest.min(seen_up_to).max(*up_to);
                 }
             }
         }

@@ -66,12 +66,16 @@ pub(super) const MEMBERS: Table = Table {
 
 pub(super) const REVISIONS: Table = Table {
     rows: "
-        SELECT v.* FROM (SELECT cid FROM conversation WHERE (cid >> 14) & 255 = $1::bigint
-                AND cid BETWEEN $2::bigint AND $5::bigint ORDER BY cid) c
-        CROSS JOIN LATERAL (SELECT * FROM revision WHERE cid = c.cid AND (c.cid > $2::bigint
-                OR (msg_id, number) > (split_part($3::text, ' ', 1)::bigint, split_part($3::text, ' ', 2)::bigint))
-            ORDER BY msg_id, number LIMIT $4::bigint) v
-        ORDER BY c.cid, v.msg_id, v.number LIMIT $4::bigint",
+        SELECT * FROM (
+            SELECT v.*, sum(length(v.content)) OVER (ORDER BY v.cid, v.msg_id, v.number) - length(v.content) AS before
+            FROM (SELECT v.* FROM (SELECT cid FROM conversation WHERE (cid >> 14) & 255 = $1::bigint
+                    AND cid BETWEEN $2::bigint AND $5::bigint ORDER BY cid) c
+                CROSS JOIN LATERAL (SELECT * FROM revision WHERE cid = c.cid AND (c.cid > $2::bigint
+                        OR (msg_id, number) > (split_part($3::text, ' ', 1)::bigint,
+                            split_part($3::text, ' ', 2)::bigint))
+                    ORDER BY msg_id, number LIMIT $4::bigint) v
+                ORDER BY c.cid, v.msg_id, v.number LIMIT $4::bigint) v) sized
+        WHERE before < {bytes} ORDER BY cid, msg_id, number",
     keys: "x.cid, x.msg_id || ' ' || x.number",
     start: "0 0",
     insert: "

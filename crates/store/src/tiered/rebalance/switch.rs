@@ -54,11 +54,24 @@ pub(super) async fn move_one<R: Redis, P: Postgres>(
 /// Makes messages that were revised after they were copied as their revisions say.
 async fn revise<P: Postgres>(way: &Way<'_, P>) -> Result<()> {
     const STATEMENT: &str = "
-        UPDATE message m SET status = 1, content = ''::bytea, ext = NULL
-        FROM conversation c JOIN revision v ON v.cid = c.cid AND v.action = 1
-        WHERE (c.cid >> 14) & 255 = $1::bigint AND m.cid = v.cid AND m.msg_id = v.msg_id AND m.status = 0";
-    way.to.query(STATEMENT, params![u64::from(way.partition)]).await?;
-    Ok(())
+        WITH part AS MATERIALIZED (
+            SELECT v.cid, v.msg_id, v.number FROM (SELECT cid FROM conversation
+                WHERE (cid >> 14) & 255 = $1::bigint AND cid >= $2::bigint ORDER BY cid) c
+            CROSS JOIN LATERAL (SELECT * FROM revision WHERE cid = c.cid AND action = 1
+                    AND (c.cid > $2::bigint OR (msg_id, number) > ($3::bigint, $4::bigint))
+                ORDER BY msg_id, number LIMIT $5::bigint) v
+            ORDER BY c.cid, v.msg_id, v.number LIMIT $5::bigint),
+        revised AS (
+            UPDATE message m SET status = 1, content = ''::bytea, ext = NULL FROM part p
+            WHERE m.cid = p.cid AND m.msg_id = p.msg_id AND m.status = 0)
+        SELECT cid, msg_id, number FROM part ORDER BY cid DESC, msg_id DESC, number DESC LIMIT 1";
+    let (mut cid, mut msg_id, mut number) = (MsgId::NONE, MsgId::NONE, 0_u64);
+    loop {
+        let parameters = params![u64::from(way.partition), cid, msg_id, number, MOVE_ROWS_MAX];
+        let mut rows = way.to.query(STATEMENT, parameters).await?;
+        let Some(row) = rows.first_mut() else { return Ok(()) };
+        (cid, msg_id, number) = (row.msg_id()?, row.msg_id()?, row.count()?);
+    }
 }
 
 /// The last message that a move which was killed has copied.
