@@ -5,7 +5,8 @@
 -- ARGV  1 run, 2 life of what waits (s), 3 conversations of one user max; then for each conversation:
 --       "tenant/conversation", "messages wait-ms offline-ms" (the tenant's rule), its messages: lines
 --       "ms low countable sender" in their order, without those that were taken back, and who is told: lines
---       "partition own user" (own: countable messages of the user up to the last of them, of which none that was taken back)
+--       "partition own user" (own: countable messages of the user up to the last of them, without those that were
+--       taken back)
 -- Gives {"verify"} or {"ok"}.
 --
 -- What waits stands in the hash `n`: for a conversation <c> `w/<c>`, while it is leased `l/<c>`, and when it has

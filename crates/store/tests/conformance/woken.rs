@@ -2,18 +2,15 @@
 //! wherever a drain was killed; a user is leased to one caller, until it is confirmed or has run out; and what
 //! is told is what the user has not read.
 
-use super::backend::{Backend, INDEX_MEMBERS, START_MS, block_on};
+use super::backend::{Backend, START_MS, block_on};
 use super::killed::{Engine, at_every_step, drain as drain_at_once, engine};
 use super::mortal::Kill;
-use super::settled::HOT_KEYS;
 use super::site::{Site, drain, engine_on, patiently};
 use super::talk::*;
 use super::tiered::{Hot, Mode, Spread, TieredBackend, in_every_mode};
-use super::watched::watched;
 use crate::servers::redis::command_at;
 use im_domain::message::{Ack, Draft};
 use im_domain::push::{Due, PushSettingsChange};
-use im_domain::revision::Recall;
 use im_domain::storage::{Actor, Storage};
 use im_domain::upkeep::Task;
 use im_domain::{MsgId, Tenant};
@@ -33,14 +30,14 @@ in_every_mode!(
 );
 
 /// Longer than anybody is asked to wait, in milliseconds.
-const WAIT_MS: u64 = 300_000;
+pub const WAIT_MS: u64 = 300_000;
 const LEASE_MS: u64 = 60_000;
 
-fn tenant() -> Tenant {
+pub fn tenant() -> Tenant {
     Tenant::parse("acme").unwrap()
 }
 
-fn run(store: &impl Storage) {
+pub fn run(store: &impl Storage) {
     assert_eq!(block_on(store.run(&[Task::Drain], 10_000)).unwrap().backlog, 0);
 }
 
@@ -52,16 +49,16 @@ fn due_of(store: &impl Storage, limit: u32, confirm: &[String]) -> Vec<Due> {
     due
 }
 
-fn due(store: &impl Storage) -> Vec<Due> {
+pub fn due(store: &impl Storage) -> Vec<Due> {
     due_of(store, 100, &[])
 }
 
 /// User, messages, conversations.
-fn counts(due: &[Due]) -> Vec<(&str, u64, u64)> {
+pub fn counts(due: &[Due]) -> Vec<(&str, u64, u64)> {
     due.iter().map(|due| (due.user.as_str(), due.messages, due.conversations)).collect()
 }
 
-fn send_all(
+pub fn send_all(
     store: &impl Storage,
     sender: &str,
     conversation: &str,
@@ -421,81 +418,5 @@ fn telling_many_is_killed_at_every_step() {
             assert!(given.iter().all(|due| due.messages == 5), "{name}: {:?}", counts(&given));
             assert_eq!(given.len(), members.len() - 1, "{name}");
         }
-    }
-}
-
-/// How a group's members are told: by the drain, or apart from it, from what is hot or from SQL.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Told {
-    ByTheDrain,
-    Apart,
-    ApartFromSql,
-}
-
-impl Told {
-    fn group(self, store: &impl Storage) {
-        let others: Vec<String> = (0..INDEX_MEMBERS).map(|n| format!("u{n}")).collect();
-        let members = ["a", "b"].into_iter().chain(others.iter().map(String::as_str));
-        let few = if self == Self::ByTheDrain { 2 } else { usize::MAX };
-        group(store, "c", &members.take(few).collect::<Vec<_>>());
-        run(store);
-    }
-}
-
-#[test]
-fn own_messages_that_were_taken_back_hide_nothing_of_others() {
-    for told in [Told::ByTheDrain, Told::Apart, Told::ApartFromSql] {
-        let backend = TieredBackend::<Hot>::clocked();
-        let store = backend.open();
-        told.group(&store);
-        send_all(&store, "a", "c", 0..2);
-        run(&store);
-        send_all(&store, "b", "c", 0..1);
-        let slip = send_all(&store, "a", "c", 2..3)[0];
-        // It waits for SQL, and so does all that was said before.
-        let recall = Recall { conversation: id("c"), msg_id: slip, reason: None };
-        block_on(store.recall(&actor("a"), &recall)).unwrap();
-        if told == Told::ApartFromSql {
-            backend.forget(HOT_KEYS);
-        }
-        run(&store);
-        backend.advance(WAIT_MS);
-        let given = due(&store);
-        assert_eq!(counts(&given)[..2], [("a", 1, 1), ("b", 2, 1)], "{told:?}");
-    }
-}
-
-/// A user goes on talking while others are told of what was said before.
-#[test]
-fn own_messages_that_came_since_count_for_nothing() {
-    for told in [Told::ByTheDrain, Told::Apart] {
-        let site = Site::new(1, 1);
-        let (store, watch) = watched(&site);
-        told.group(&store);
-        let due = |confirm: &[String]| {
-            let given = block_on(store.push_due(&tenant(), 10, confirm)).unwrap();
-            given.into_iter().filter(|due| due.user == user("a")).collect::<Vec<_>>()
-        };
-        send_all(&store, "b", "c", 0..5);
-        run(&store);
-        let first = due(&[]);
-        assert_eq!(counts(&first), [("a", 5, 1)]);
-        assert_eq!(due(&[first[0].lease_id.clone()]), []);
-        send_all(&store, "b", "c", 5..10);
-        let (redis, postgres) = (site.redis_urls(), site.postgres_urls());
-        *watch.before.borrow_mut() = Some(Box::new(move |statement| {
-            let (redis, postgres) = (redis.clone(), postgres.clone());
-            let talk = move || {
-                let other = engine_on(&redis, &postgres, Everysec);
-                send_all(&other, "a", "c", 0..2);
-            };
-            if statement.contains("INSERT INTO message") {
-                std::thread::spawn(talk).join().unwrap();
-            }
-        }));
-        block_on(store.run(&[Task::Drain], 10_000)).unwrap();
-        *watch.before.borrow_mut() = None;
-        run(&store);
-        assert_eq!(counts(&due(&[])), [("a", 5, 1)], "{told:?}");
     }
 }

@@ -1,8 +1,8 @@
 //! Telling users of messages that they may have to be woken for, as the drain comes upon them.
 //!
 //! The recipients are the members of the conversation but the sender, as they are then, unless they have muted
-//! it, and what was taken back by then is told to nobody; each user's server is told ([`script::WAKE`]), many users at a time. A drain that dies in between
-//! repeats this with its batch, and each message counts once for each user. Conversations with very many
+//! it; what was taken back by then is told to nobody. Each user's server is told ([`script::WAKE`]), many users at a
+//! time. A drain that dies in between repeats this with its batch, and each message counts once for each user. Conversations with very many
 //! members are put off ([`super::deferred`]). A server that is away is not waited for: the entries leave the
 //! log in any case, since SQL has them, and its users are woken by what comes next.
 
