@@ -326,3 +326,9 @@ local function tell(out, version, others, said_at)
     out[#out + 1] = #others / 2
     for _, word in ipairs(others) do out[#out + 1] = word end
 end
+
+-- What a script gives that has changed nothing.
+local function tell_nothing(out)
+    tell(out, 0, {})
+    return out
+end

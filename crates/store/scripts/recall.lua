@@ -26,7 +26,7 @@ local before = redis.call('HGET', revisions, target)
 local entry, said = redis.call('XRANGE', KEYS[5], target, target)[1], nil
 if before then
     local stamp, seq = string.match(before, '^(%S+) (%d+)')
-    return {'ok', stamp, tonumber(seq), entry and 1 or 0, '0', '0', 0, 0}
+    return tell_nothing({'ok', stamp, tonumber(seq), entry and 1 or 0})
 end
 if entry then
     said = read_value(entry[2][2])
