@@ -28,11 +28,12 @@ pub const READY: &str = "/api/ready";
 pub const OPENAPI: &str = "/api/openapi.json";
 
 /// Answer to POST, with a token.
-pub const POSTS: [&str; 19] = [
+pub const POSTS: [&str; 20] = [
     SEND,
     RECALL,
     PULL,
     GET,
+    AROUND,
     SYNC,
     CREATE,
     MEMBERS,
@@ -54,16 +55,16 @@ pub const OF_OPERATORS: [&str; 3] = [RUN, DEAD_LETTERS, PUSH_DUE];
 /// Answer to GET, without a token.
 pub const OPEN: [&str; 3] = [HEALTH, READY, OPENAPI];
 /// Answer to POST and are about one conversation, of which the caller must be a member.
-pub const OF_A_CONVERSATION: [&str; 9] = [SEND, RECALL, PULL, GET, SYNC, MEMBERS, CONVERSATION, READ, UPDATE];
+pub const OF_A_CONVERSATION: [&str; 10] =
+    [SEND, RECALL, PULL, GET, AROUND, SYNC, MEMBERS, CONVERSATION, READ, UPDATE];
 /// Answer to POST and need nothing to be named: no body is an empty object to them.
 pub const NEED_NOTHING: [&str; 9] =
     [LIST, GLOBAL, DIGEST, OFFLINE, DEVICES, PUSH_SETTINGS, PUSH_DUE, RUN, DEAD_LETTERS];
 
 /// Routes of later versions: unknown until they work.
-pub const LATER: [&str; 10] = [
+pub const LATER: [&str; 9] = [
     "/api/msg/edit",
     "/api/msg/delete",
-    "/api/msg/around",
     "/api/msg/versions",
     "/api/archive/metrics",
     "/api/archive/verify",
@@ -85,7 +86,7 @@ pub fn good_body(route: &str, conversation: &str) -> Value {
         MEMBERS => json!({"conversationId": conversation, "add": ["somebody"]}),
         PULL | SYNC | CONVERSATION => json!({"conversationId": conversation}),
         UPDATE => json!({"conversationId": conversation, "muted": true}),
-        READ | RECALL => json!({"conversationId": conversation, "msgId": "1"}),
+        READ | RECALL | AROUND => json!({"conversationId": conversation, "msgId": "1"}),
         _ if NEED_NOTHING.contains(&route) => json!({}),
         _ => panic!("{route} takes no body"),
     }
