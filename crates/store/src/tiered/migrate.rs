@@ -36,8 +36,12 @@ pub async fn migrate<P: Postgres>(db: &P, now_ms: u64) -> Result<MigrationReport
     if found > newest() {
         return Err(too_new(found));
     }
-    if found < newest() {
-        db.query(&block(now_ms), Vec::new()).await?;
+    if found < newest()
+        && let Err(error) = db.query(&block(now_ms), Vec::new()).await
+        // Who has waited for the lock may still see the catalogue as it was before.
+        && version(db).await? < newest()
+    {
+        return Err(error.into());
     }
     Ok(MigrationReport { found, now: newest() })
 }
