@@ -121,8 +121,7 @@ impl Around {
         let Some(message) = itself.messages.into_iter().find(|message| message.msg_id == self.msg_id) else {
             return Err(Error::MessageNotFound { field: "msgId".to_owned() });
         };
-        let mut has_more_before = older.has_more;
-        has_more_before |= older.messages.len() > self.before as usize;
+        let has_more_before = older.has_more || older.messages.len() > self.before as usize;
         older.messages.truncate(self.before as usize);
         newer.has_more |= newer.messages.len() > self.after as usize;
         newer.messages.truncate(self.after as usize);

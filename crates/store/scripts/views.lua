@@ -2,9 +2,9 @@
 --
 -- KEYS  for each conversation: clock, head, members, own, messages
 -- ARGV  1 run, 2 user, 3 stamp up to which messages have expired
--- Gives {"verify"}; or {"ok", number of the last change of this server, its life, then for each conversation 28 values}:
---       state (0 not hot, 1 hot, 2 hot under another base), epoch, cid, kind, history, members, seq, count, last, hot, create time,
---       update time, sender, kind and summary of the last message that is shown, its stamp, seq and status, numbers
+-- Gives {"verify"}; or {"ok", number of the last change of this server, its life, then for each conversation 28
+--       values}: state (0 not hot, 1 hot, 2 hot under another base), epoch, cid, kind, history, members, seq, count,
+--       last, hot, create time, update time, sender, kind and summary of the last message that is shown, its stamp, seq and status, numbers
 --       of the last message, of the last change of members or settings and of the last revision ("" none), number
 --       by which it stands in lists, member ("" none), own, place among those that count of the oldest hot
 --       message that has not expired and counts (0 none), stamp of the oldest hot one ("" none), messages after the

@@ -34,6 +34,7 @@ mod conformance {
     pub mod pages;
     pub mod positions;
     pub mod push;
+    pub mod push_leases;
     pub mod random;
     pub mod read_far;
     pub mod read_positions;

@@ -11,10 +11,12 @@ pub(super) use untold::catch_up;
 
 use super::entry::{self, Body, Entry};
 use super::keys::{self, Place, partition_of_user};
+use super::view::View;
 use super::{Tiered, limits, read, script};
 use crate::arguments;
 use crate::postgres::Postgres;
 use crate::redis::{Argument, Redis, Reply};
+use im_domain::global::LookedUp;
 use im_domain::{Error, Result, Tenant, UserId};
 use std::collections::{BTreeMap, BTreeSet};
 use untold::Untold;
@@ -66,6 +68,12 @@ impl Tale {
         Ok(Self { life, version, said_at, ops })
     }
 
+    /// Begins one of a change whose number was read apart from the server's last: since then the server may have lost
+    /// the change, and gone on below.
+    fn of(last: LookedUp, version: u64) -> Self {
+        Self { life: last.life, version: version.min(last.number), ..Self::default() }
+    }
+
     fn add(&mut self, op: Op, user: &str) {
         self.ops.push((op.letter().to_owned(), user.to_owned()));
     }
@@ -77,6 +85,9 @@ pub(super) async fn tell<R: Redis, P: Postgres>(
     place: &Place,
     tale: &Tale,
 ) -> Result<()> {
+    if tale.ops.is_empty() {
+        return Ok(());
+    }
     let away = tell_all(store, place, tale).await?;
     if away.is_empty() {
         return Ok(());
@@ -128,9 +139,7 @@ async fn tell_all<R: Redis, P: Postgres>(
 /// Who is to be told of what happens in a hot conversation, as it is now.
 struct Audience {
     is_wide: bool,
-    /// The server's life, and its last change.
-    life: u32,
-    last: u64,
+    last_change: LookedUp,
     said: u64,
     changed: u64,
     placed: u64,
@@ -146,18 +155,13 @@ impl Audience {
         let mut reply = script::AUDIENCE.run(redis, &keys, &arguments).await?;
         reply.text()?;
         let is_wide = reply.number()? == 1;
-        let (life, last) = (read::life(&mut reply)?, reply.number()?);
+        let last_change = LookedUp { life: read::life(&mut reply)?, number: reply.number()? };
         let (said, changed, placed) = (reply.number()?, reply.number()?, reply.number()?);
         let mut members = BTreeSet::new();
         while reply.left() > 0 {
             members.insert(reply.text()?);
         }
-        Ok(Self { is_wide, life, last, said, changed, placed, members })
-    }
-
-    /// Begins a tale of a change. The server may have lost what it was read from: its number is then below.
-    fn tale(&self, version: u64) -> Tale {
-        Tale { life: self.life, version: version.min(self.last), ..Tale::default() }
+        Ok(Self { is_wide, last_change, said, changed, placed, members })
     }
 }
 
@@ -174,10 +178,16 @@ pub(super) async fn repeat<R: Redis, P: Postgres>(store: &Tiered<R, P>, entries:
                 said.insert(&entry.place);
             }
             Body::Read(read) => {
-                let audience = Audience::of(store, &entry.place).await?;
-                let mut tale = audience.tale(read.version);
+                let mut tale = Tale { version: read.version, ..Tale::default() };
                 tale.add(Op::Other, &read.user);
-                tell(store, &entry.place, &elsewhere(store, &entry.place, tale)?).await?;
+                let tale = elsewhere(store, &entry.place, tale)?;
+                if !tale.ops.is_empty() {
+                    // Of no conversation: the server's last change alone.
+                    let node = store.node_of(entry.place.partition);
+                    let (last_change, _) = View::all(store, node, &[], None).await?;
+                    let tale = Tale { ops: tale.ops, ..Tale::of(last_change, read.version) };
+                    tell(store, &entry.place, &tale).await?;
+                }
             }
             Body::Conversation(made) => {
                 let joined = made.members.iter().map(|(user, _)| user).collect();
@@ -194,7 +204,7 @@ pub(super) async fn repeat<R: Redis, P: Postgres>(store: &Tiered<R, P>, entries:
     for place in said {
         let audience = Audience::of(store, place).await?;
         if !audience.is_wide {
-            let mut tale = audience.tale(audience.said);
+            let mut tale = Tale::of(audience.last_change, audience.said);
             audience.members.iter().for_each(|user| tale.add(Op::Said, user));
             tell(store, place, &elsewhere(store, place, tale)?).await?;
         }
@@ -236,7 +246,7 @@ async fn repeat_change<R: Redis, P: Postgres>(
     change: &Change<'_>,
 ) -> Result<()> {
     let audience = Audience::of(store, place).await?;
-    let mut tale = Tale { said_at: audience.placed, ..audience.tale(change.version) };
+    let mut tale = Tale { said_at: audience.placed, ..Tale::of(audience.last_change, change.version) };
     let join = if audience.is_wide { Op::JoinedWide } else { Op::Joined };
     for user in change.joined.iter().filter(|user| audience.members.contains(user.as_str())) {
         tale.add(join, user.as_str());
@@ -263,9 +273,7 @@ async fn repeat_change<R: Redis, P: Postgres>(
 fn elsewhere<R: Redis, P: Postgres>(store: &Tiered<R, P>, place: &Place, mut tale: Tale) -> Result<Tale> {
     let tenant = Tenant::parse(place.tenant())?;
     let own = store.node_of(place.partition);
-    let is_elsewhere = |user: &str| {
-        UserId::parse(user).is_ok_and(|user| store.node_of(partition_of_user(&tenant, &user)) != own)
-    };
+    let is_elsewhere = |user: &str| node_of(store, &tenant, user).is_ok_and(|node| node != own);
     tale.ops.retain(|(_, user)| is_elsewhere(user));
     Ok(tale)
 }

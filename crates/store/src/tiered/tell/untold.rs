@@ -3,7 +3,7 @@
 use super::super::keys::{self, Place};
 use super::super::warm::warm;
 use super::super::{Tiered, limits};
-use super::{Audience, Op, elsewhere, tell_all};
+use super::{Audience, Op, Tale, elsewhere, tell_all};
 use crate::arguments;
 use crate::postgres::Postgres;
 use crate::redis::{Redis, Reply};
@@ -73,7 +73,7 @@ async fn tell_as_it_is<R: Redis, P: Postgres>(store: &Tiered<R, P>, untold: &Unt
     // It may have cooled while the server was away.
     warm(store, place).await?;
     let audience = Audience::of(store, place).await?;
-    let mut tale = audience.tale(audience.said.max(audience.changed));
+    let mut tale = Tale::of(audience.last_change, audience.said.max(audience.changed));
     match untold {
         Untold::Conversation(_) => {
             let op = if audience.is_wide { Op::BecameWide } else { Op::Joined };
