@@ -36,12 +36,14 @@ mod conformance {
     pub mod read_positions;
     pub mod rebalanced;
     pub mod recall;
+    pub mod revise;
     pub mod settings;
     pub mod settled;
     pub mod site;
     pub mod talk;
     pub mod tiered;
     pub mod upkeep;
+    pub mod versions;
     pub mod wide;
     pub mod woken;
 }

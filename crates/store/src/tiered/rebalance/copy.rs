@@ -79,6 +79,27 @@ pub(super) const REVISIONS: Table = Table {
         ON CONFLICT DO NOTHING",
 };
 
+/// Messages that were revised, as they are now, over those that were copied before.
+pub(super) const REVISED: Table = Table {
+    rows: "
+        SELECT * FROM (
+            SELECT m.*, sum(length(m.content)) OVER (ORDER BY m.cid, m.msg_id) - length(m.content) AS before
+            FROM (SELECT m.* FROM (SELECT cid FROM conversation WHERE (cid >> 14) & 255 = $1::bigint
+                    AND cid BETWEEN $2::bigint AND $5::bigint ORDER BY cid) c
+                CROSS JOIN LATERAL (SELECT m.* FROM (SELECT DISTINCT msg_id FROM revision WHERE cid = c.cid
+                        AND msg_id > CASE WHEN c.cid = $2::bigint THEN $3::text::bigint ELSE 0 END) v
+                    JOIN message m ON m.cid = c.cid AND m.msg_id = v.msg_id
+                    ORDER BY m.msg_id LIMIT $4::bigint) m
+                ORDER BY c.cid, m.msg_id LIMIT $4::bigint) m) sized
+        WHERE before < {bytes} ORDER BY cid, msg_id",
+    keys: "x.cid, x.msg_id::text",
+    start: "0",
+    insert: "
+        UPDATE message m SET status = x.status, content = x.content, ext = x.ext, edit_time = x.edit_time
+        FROM json_populate_recordset(NULL::message, $1::text::json) x
+        WHERE m.cid = x.cid AND m.msg_id = x.msg_id",
+};
+
 /// No name holds a space, so one parts user and device.
 pub(super) const POSITIONS: Table = Table {
     rows: "
@@ -129,6 +150,17 @@ pub(super) const USER_SETTINGS: Table = Table {
     start: "",
     insert: "
         INSERT INTO user_setting SELECT * FROM json_populate_recordset(NULL::user_setting, $1::text::json)
+        ON CONFLICT DO NOTHING",
+};
+
+pub(super) const AUDIT: Table = Table {
+    rows: "
+        SELECT * FROM audit WHERE partition = $1::bigint AND id > $3::text
+            AND $2::bigint <= $5::bigint ORDER BY id LIMIT $4::bigint",
+    keys: "0::bigint, x.id",
+    start: "",
+    insert: "
+        INSERT INTO audit SELECT * FROM json_populate_recordset(NULL::audit, $1::text::json)
         ON CONFLICT DO NOTHING",
 };
 

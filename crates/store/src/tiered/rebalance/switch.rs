@@ -11,8 +11,8 @@ use super::super::home::{Move, note};
 use super::super::limits::{ATTEMPTS_MAX, MOVE_ROWS_MAX};
 use super::clear;
 use super::copy::{
-    ALIASES, CONVERSATIONS, DEVICES, MEMBERS, MESSAGES, POSITIONS, REVISIONS, USER_SETTINGS, Way, copy,
-    copy_all,
+    ALIASES, AUDIT, CONVERSATIONS, DEVICES, MEMBERS, MESSAGES, POSITIONS, REVISED, REVISIONS, USER_SETTINGS,
+    Way, copy, copy_all,
 };
 use crate::params;
 use crate::postgres::Postgres;
@@ -38,27 +38,17 @@ pub(super) async fn move_one<R: Redis, P: Postgres>(
     }
     copy_all(&way, &CONVERSATIONS).await?;
     clear::clear_changing(way.to, partition).await?;
-    for table in [MEMBERS, POSITIONS, REVISIONS, ALIASES, DEVICES, USER_SETTINGS] {
+    for table in [MEMBERS, POSITIONS, REVISIONS, ALIASES, DEVICES, USER_SETTINGS, AUDIT] {
         copy_all(&way, &table).await?;
     }
     level(&way).await?;
-    revise(&way).await?;
+    copy_all(&way, &REVISED).await?;
     verify(&way).await?;
     if !take_over(&way, &this).await? {
         return Ok(false);
     }
     note(store, &[(partition, to)], "").await?;
     Ok(true)
-}
-
-/// Makes messages that were revised after they were copied as their revisions say.
-async fn revise<P: Postgres>(way: &Way<'_, P>) -> Result<()> {
-    const STATEMENT: &str = "
-        UPDATE message m SET status = 1, content = ''::bytea, ext = NULL
-        FROM conversation c JOIN revision v ON v.cid = c.cid AND v.action = 1
-        WHERE (c.cid >> 14) & 255 = $1::bigint AND m.cid = v.cid AND m.msg_id = v.msg_id AND m.status = 0";
-    way.to.query(STATEMENT, params![u64::from(way.partition)]).await?;
-    Ok(())
 }
 
 /// The last message that a move which was killed has copied.
@@ -188,8 +178,8 @@ fn differ(partition: u8) -> Error {
     Error::internal(format!("partition {partition} is not the same in both databases; it has not moved"))
 }
 
-/// Conversations, members, positions, revisions, aliases, devices and settings of users.
-async fn counts<P: Postgres>(db: &P, partition: u8) -> Result<[u64; 7]> {
+/// Conversations, members, positions, revisions, aliases, devices and settings of users, and the audit.
+async fn counts<P: Postgres>(db: &P, partition: u8) -> Result<[u64; 8]> {
     const STATEMENT: &str = "
         WITH part AS MATERIALIZED (SELECT cid FROM conversation WHERE (cid >> 14) & 255 = $1::bigint)
         SELECT (SELECT count(*) FROM part), (SELECT count(*) FROM part JOIN member USING (cid)),
@@ -197,10 +187,11 @@ async fn counts<P: Postgres>(db: &P, partition: u8) -> Result<[u64; 7]> {
             (SELECT count(*) FROM part JOIN revision USING (cid)),
             (SELECT count(*) FROM alias WHERE partition = $1::bigint),
             (SELECT count(*) FROM device WHERE partition = $1::bigint),
-            (SELECT count(*) FROM user_setting WHERE partition = $1::bigint)";
+            (SELECT count(*) FROM user_setting WHERE partition = $1::bigint),
+            (SELECT count(*) FROM audit WHERE partition = $1::bigint)";
     let mut rows = db.query(STATEMENT, params![u64::from(partition)]).await?;
     let Some(row) = rows.first_mut() else { return Err(differ(partition)) };
-    let mut counts = [0; 7];
+    let mut counts = [0; 8];
     for count in &mut counts {
         *count = row.count()?;
     }
