@@ -12,6 +12,7 @@ use crate::json::push::{DueIn, SettingsIn};
 use crate::json::sync::SyncIn;
 use crate::json::upkeep::RunIn;
 use crate::problem::Code;
+use im_domain::limits::GLOBAL_CURSOR_CHARS_MAX;
 use im_domain::message::{Draft, Kind};
 use im_domain::page::PageQuery;
 use im_domain::{Tenant, UserId};
@@ -198,7 +199,7 @@ fn what_follows_a_user_names_the_field() {
         &[
             (r#"{"cursor":"x"}"#, "cursor"),
             (r#"{"cursor":7}"#, "cursor"),
-            (&format!(r#"{{"cursor":"{}.1"}}"#, long(2_000)), "cursor"),
+            (&format!(r#"{{"cursor":"{}.1"}}"#, long(GLOBAL_CURSOR_CHARS_MAX)), "cursor"),
             (r#"{"limit":0}"#, "limit"),
             (r#"{"deviceId":"a b"}"#, "deviceId"),
             (r#"{"latest":1}"#, "latest"),
