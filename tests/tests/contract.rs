@@ -2,8 +2,10 @@
 //! client would and comparing fields, types and order. What is refused is in `refusals`.
 
 mod conversations;
+mod delete;
 mod devices;
 mod digest;
+mod edit;
 mod global;
 mod members;
 mod pull;
@@ -16,3 +18,4 @@ mod settings;
 mod single;
 mod sync;
 mod upkeep;
+mod versions;
