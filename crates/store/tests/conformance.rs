@@ -29,6 +29,7 @@ mod conformance {
     pub mod killed;
     pub mod lost;
     pub mod mortal;
+    pub mod moved;
     pub mod pages;
     pub mod positions;
     pub mod push;
