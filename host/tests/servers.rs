@@ -7,7 +7,7 @@ mod support;
 
 use std::time::{Duration, Instant};
 
-use support::{Folder, Up};
+use support::{Folder, Up, kill};
 
 const MANIFEST: &str = r#"
 spin_manifest_version = 2
@@ -113,6 +113,20 @@ fn after_a_kill_they_are_taken_up_again() {
     killed.iter().for_each(|pid| wait_for_end(pid));
     assert_eq!(redis(&folder, &["GET", "k"]), "v");
     assert_eq!(up.stop("TERM"), Some(0));
+}
+
+#[test]
+fn when_one_ends_the_app_ends_with_an_error_and_the_other() {
+    let folder = Folder::new(MANIFEST);
+    for (name, index) in [("redis-server", 0), ("postgres", 1)] {
+        let up = start(&folder);
+        let pids = pids(&folder);
+        kill("KILL", &pids[index]);
+        assert_eq!(up.ended(), Some(1));
+        folder.stderr_with(&format!("--with-servers: {name} has ended"));
+        wait_for_end(&pids[1 - index]);
+    }
+    assert_eq!(start(&folder).stop("TERM"), Some(0));
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Proves that every route does what the contract says when used rightly, by calling each as a
 //! client would and comparing fields, types and order. What is refused is in `refusals`.
 
+mod around;
 mod conversations;
 mod delete;
 mod devices;

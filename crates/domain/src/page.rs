@@ -72,6 +72,68 @@ pub struct Page {
     pub reset: Option<Reset>,
 }
 
+/// A message with what was said before and after it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Around {
+    pub conversation: ConversationId,
+    pub msg_id: MsgId,
+    /// How many older ones, at most [`PAGE_ITEMS_MAX`].
+    pub before: u32,
+    /// How many newer ones, at most [`PAGE_ITEMS_MAX`].
+    pub after: u32,
+}
+
+/// What was said around a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Context {
+    /// Oldest first; `has_more` and `cursor` lead on to newer messages.
+    pub page: Page,
+    /// There are older ones.
+    pub has_more_before: bool,
+}
+
+impl Around {
+    /// The message itself, older ones and newer ones, in one call of the store.
+    pub fn queries(&self) -> Vec<PageQuery> {
+        let query = |cursor, limit: u32, direction| PageQuery {
+            conversation: self.conversation.clone(),
+            cursor,
+            // One more than none says whether there is one.
+            limit: limit.max(1),
+            direction,
+            from_ms: None,
+            to_ms: None,
+            kinds: Vec::new(),
+        };
+        let just_before = MsgId::new(self.msg_id.number().saturating_sub(1)).unwrap_or(MsgId::NONE);
+        vec![
+            query(just_before, 1, Direction::Down),
+            query(self.msg_id, self.before, Direction::Up),
+            query(self.msg_id, self.after, Direction::Down),
+        ]
+    }
+
+    /// Puts the answers to [`Self::queries`] together.
+    pub fn context(&self, pages: Vec<Page>) -> Result<Context> {
+        let Ok([itself, mut older, mut newer]) = <[Page; 3]>::try_from(pages) else {
+            return Err(Error::internal("a store answered more or fewer pages than were asked for"));
+        };
+        let Some(message) = itself.messages.into_iter().find(|message| message.msg_id == self.msg_id) else {
+            return Err(Error::MessageNotFound { field: "msgId".to_owned() });
+        };
+        let mut has_more_before = older.has_more;
+        has_more_before |= older.messages.len() > self.before as usize;
+        older.messages.truncate(self.before as usize);
+        newer.has_more |= newer.messages.len() > self.after as usize;
+        newer.messages.truncate(self.after as usize);
+        let cursor = newer.messages.last().map_or(self.msg_id, |last| last.msg_id);
+        let mut messages: Vec<Message> = older.messages.into_iter().rev().collect();
+        messages.push(message);
+        messages.append(&mut newer.messages);
+        Ok(Context { page: Page { messages, cursor, ..newer }, has_more_before })
+    }
+}
+
 /// Messages by id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {

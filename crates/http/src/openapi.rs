@@ -14,7 +14,7 @@ use crate::json::digest::{DigestIn, DigestOut};
 use crate::json::draft::{BatchIn, DraftIn};
 use crate::json::global::{ChangesOut, GlobalIn};
 use crate::json::message::ReceiptOut;
-use crate::json::page::{FoundOut, GetIn, PageOut, PullIn, PullsIn};
+use crate::json::page::{AroundIn, AroundOut, FoundOut, GetIn, PageOut, PullIn, PullsIn};
 use crate::json::push::{DueIn, DueOut, SettingsIn, SettingsOut};
 use crate::json::revision::{DeleteIn, EditIn, RecallIn, RevisedOut};
 use crate::json::sync::{SyncIn, SyncOut};
@@ -136,6 +136,7 @@ fn bodies(op: Op, s: &mut Schemas) -> (Option<Schema>, Schema) {
         ),
         Op::GetMessages => (Some(s.request::<GetIn>()), s.answer::<FoundOut<'_>>()),
         Op::MessageVersions => (Some(s.request::<VersionsIn>()), s.answer::<VersionsOut<'_>>()),
+        Op::ReadAround => (Some(s.request::<AroundIn>()), s.answer::<AroundOut<'_>>()),
         Op::GetConversation => (Some(s.request::<GetConversationIn>()), s.answer::<ConversationOut<'_>>()),
         Op::ListConversations => (Some(s.request::<ListIn>()), s.answer::<ListOut<'_>>()),
         Op::SyncMessages => (Some(s.request::<SyncIn>()), s.answer::<SyncOut<'_>>()),

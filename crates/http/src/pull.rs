@@ -4,7 +4,7 @@ use crate::auth::Caller;
 use crate::batch::{Outcome, Results, only, part};
 use crate::exchange::Response;
 use crate::json::conversation::{ConversationOut, GetConversationIn, ListIn, ListOut};
-use crate::json::page::{FoundOut, GetIn, PageOut, PullIn, PullsIn};
+use crate::json::page::{AroundIn, AroundOut, FoundOut, GetIn, PageOut, PullIn, PullsIn};
 use crate::json::version::{VersionsIn, VersionsOut};
 use crate::json::{has_field, parse, parse_or_empty};
 use crate::problem::Problem;
@@ -26,6 +26,7 @@ impl Api for PullApi {
             (Op::PullMessages, Some(caller)) => pull(&caller, body, storage).await,
             (Op::GetMessages, Some(caller)) => get_messages(&caller, body, storage).await,
             (Op::MessageVersions, Some(caller)) => versions(&caller, body, storage).await,
+            (Op::ReadAround, Some(caller)) => around(&caller, body, storage).await,
             (Op::GetConversation, Some(caller)) => get_conversation(&caller, body, storage).await,
             (Op::ListConversations, Some(caller)) => list(&caller, body, storage).await,
             _ => Err(Problem::not_found()),
@@ -72,6 +73,14 @@ async fn versions(caller: &Caller, body: &[u8], storage: &impl Storage) -> Resul
     let actor = caller.actor(None)?;
     let found = storage.versions(&actor, &wanted.conversation_id.0, wanted.msg_id.0).await?;
     Response::json(&VersionsOut::new(&found))
+}
+
+async fn around(caller: &Caller, body: &[u8], storage: &impl Storage) -> Result<Response, Problem> {
+    let mut around: AroundIn = parse(body)?;
+    let actor = caller.actor(around.user_id.take().map(|user| user.0))?;
+    let around = around.around();
+    let pages = storage.page(&actor, around.queries()).await?.into_iter().collect::<Result<Vec<_>, _>>()?;
+    Response::json(&AroundOut::new(&around.context(pages)?))
 }
 
 async fn get_conversation(caller: &Caller, body: &[u8], storage: &impl Storage) -> Result<Response, Problem> {

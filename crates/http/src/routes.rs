@@ -48,6 +48,7 @@ pub enum Op {
     PullMessages,
     GetMessages,
     MessageVersions,
+    ReadAround,
     GetConversation,
     ListConversations,
     SyncMessages,
@@ -124,7 +125,7 @@ const IN_MESSAGE: &[Code] = &[Code::NotMember, Code::ConversationNotFound, Code:
 /// To send, and to revise what was sent.
 const WRITE: &[Code] = &[Code::NotMember, Code::ConversationNotFound, Code::MessageNotFound, Code::Conflict];
 
-pub static ROUTES: [Route; 26] = [
+pub static ROUTES: [Route; 27] = [
     post(
         Op::SendMessages,
         Component::Send,
@@ -191,6 +192,13 @@ pub static ROUTES: [Route; 26] = [
     )
     .admin()
     .codes(&[Code::ConversationNotFound, Code::MessageNotFound]),
+    post(
+        Op::ReadAround,
+        Component::Pull,
+        "/api/msg/around",
+        "A message with up to 100 older and 100 newer ones, oldest first",
+    )
+    .codes(IN_MESSAGE),
     post(Op::GetConversation, Component::Pull, "/api/conversation/get", "One conversation")
         .codes(IN_CONVERSATION),
     post(

@@ -82,7 +82,8 @@ local function later(a, b)
 end
 
 -- Beside the messages of a conversation: which of the hot ones were revised, what those say that were edited, and
--- the places among those that count of all that were taken back. None is there when nothing was.
+-- the places among those that count of those that were taken back, but of what all members have read. None is
+-- there when nothing was.
 local function revisions_of(messages)
     return (string.gsub(messages, ':m:', ':r:', 1))
 end
@@ -145,22 +146,22 @@ local function read_value(value)
     }
 end
 
--- How many of a user's own messages above a stamp are hot and count. What was taken back counts for nobody. nil:
--- there are more than `most` messages to look at.
+-- How many of a user's own messages above a stamp are hot and count. What was taken back counts for nobody. Where
+-- there are more than `most` messages to look at, also the stamp up to which it has looked.
 local function own_after(user, messages, stamp, most)
     local CHUNK = 500
-    local from, scanned, own, revisions = '(' .. stamp, 0, 0, revised(messages)
+    local scanned, own, revisions = 0, 0, revised(messages)
     repeat
-        local entries = redis.call('XRANGE', messages, from, '+', 'COUNT', CHUNK)
+        local entries = redis.call('XRANGE', messages, '(' .. stamp, '+', 'COUNT', CHUNK)
         for _, entry in ipairs(entries) do
             local said = read_value(entry[2][2])
             if said.sender == user and not said.is_silent and not is_gone(revisions, entry[1]) then
                 own = own + 1
             end
-            from = '(' .. entry[1]
+            stamp = entry[1]
         end
         scanned = scanned + #entries
-        if scanned > most then return nil end
+        if scanned >= most and #entries == CHUNK then return own, stamp end
     until #entries < CHUNK
     return own
 end

@@ -19,6 +19,7 @@ mod conformance {
     pub mod append;
     pub mod asking;
     pub mod backend;
+    pub mod bounded;
     pub mod conversations;
     pub mod dead;
     pub mod devices;
@@ -29,11 +30,13 @@ mod conformance {
     pub mod killed;
     pub mod lost;
     pub mod mortal;
+    pub mod move_parts;
     pub mod moved;
     pub mod pages;
     pub mod positions;
     pub mod push;
     pub mod random;
+    pub mod read_far;
     pub mod read_positions;
     pub mod rebalanced;
     pub mod recall;
@@ -43,8 +46,10 @@ mod conformance {
     pub mod site;
     pub mod talk;
     pub mod tiered;
+    pub mod untold;
     pub mod upkeep;
     pub mod versions;
+    pub mod watched;
     pub mod wide;
     pub mod woken;
 }

@@ -83,10 +83,16 @@ async fn up(args: &Args) -> Result<(), CommandError> {
     // Before the slow part, so that a port in use is told at once.
     let listening = server::bind(&args.listen).await.map_err(CommandError::failed)?;
     let servers = start_servers(args, &app, &data, &mut sources).await?;
-    let ended = serve(args.log, &app, &data, &sources, listening).await;
-    if let Some(servers) = servers {
-        servers.stop().await;
-    }
+    let serving = serve(args.log, &app, &data, &sources, listening);
+    let Some(mut servers) = servers else {
+        return serving.await;
+    };
+    // Whoever starts `im` again starts them, too.
+    let ended = tokio::select! {
+        ended = serving => ended,
+        error = servers.ended() => Err(CommandError::failed(error)),
+    };
+    servers.stop().await;
     ended
 }
 

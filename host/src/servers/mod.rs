@@ -32,6 +32,8 @@ pub enum ServersError {
     Io { what: String, source: io::Error },
     #[error("--with-servers: {name} does not start: {why}")]
     NotStarted { name: &'static str, why: String },
+    #[error("--with-servers: {name} has ended: {why}")]
+    Ended { name: &'static str, why: String },
     #[error("--with-servers: no free port: {0}")]
     NoPort(io::Error),
 }
@@ -93,6 +95,18 @@ impl Servers {
     /// Where PostgreSQL is, its password included.
     pub fn postgres_url(&self) -> Option<&str> {
         self.postgres.as_ref().map(|(_, url)| url.as_str())
+    }
+
+    /// Waits until one of them ends, which none should.
+    pub async fn ended(&mut self) -> ServersError {
+        let ended = async |server: &mut Option<(Process, String)>| match server {
+            Some((process, _)) => process.ended().await,
+            None => std::future::pending().await,
+        };
+        tokio::select! {
+            why = ended(&mut self.redis) => why,
+            why = ended(&mut self.postgres) => why,
+        }
     }
 
     /// Ends them, and waits until they have written what they hold.

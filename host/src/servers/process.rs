@@ -58,6 +58,13 @@ impl Process {
         }
     }
 
+    /// Waits until the server ends of itself; says why, as far as it is known.
+    pub async fn ended(&mut self) -> ServersError {
+        // That it cannot be waited for means that it is gone, too.
+        let _ = self.child.wait().await;
+        ServersError::Ended { name: self.name, why: folder::last_line(&self.log) }
+    }
+
     /// Tells the server to end, and waits for that.
     pub async fn stop(mut self) {
         let id = self.child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));

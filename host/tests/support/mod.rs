@@ -115,9 +115,13 @@ impl Up {
     }
 
     /// Sends a signal by name, and waits for the end; its exit code.
-    pub fn stop(mut self, signal: &str) -> Option<i32> {
-        let kill = format!("kill -{signal} {}", self.child.id());
-        assert!(Command::new("sh").args(["-c", &kill]).status().unwrap().success());
+    pub fn stop(self, signal: &str) -> Option<i32> {
+        kill(signal, &self.child.id().to_string());
+        self.ended()
+    }
+
+    /// Waits for the end; its exit code.
+    pub fn ended(mut self) -> Option<i32> {
         let begun = Instant::now();
         while begun.elapsed() < HUNG {
             if let Some(status) = self.child.try_wait().unwrap() {
@@ -125,8 +129,14 @@ impl Up {
             }
             std::thread::sleep(Duration::from_millis(10));
         }
-        panic!("still running after SIG{signal}");
+        panic!("still running");
     }
+}
+
+/// Sends a process a signal by name.
+pub fn kill(signal: &str, pid: &str) {
+    let kill = format!("kill -{signal} {pid}");
+    assert!(Command::new("sh").args(["-c", &kill]).status().unwrap().success());
 }
 
 impl Drop for Up {

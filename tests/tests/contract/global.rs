@@ -1,7 +1,7 @@
 //! Proves that `sync/global` tells in which conversations of a user something has changed since a cursor,
 //! what, and how each stands now; and nothing when nothing has.
 
-use im_domain::global::GlobalCursor;
+use im_domain::global::{GlobalCursor, Known};
 use im_tests::client::Client;
 use im_tests::follow::{conversation_ids, each_once, global, global_all, has_kind, read, up_to_date, update};
 use im_tests::routes::{GLOBAL, MEMBERS};
@@ -300,7 +300,8 @@ async fn a_cursor_that_is_no_good_any_more_begins_from_the_start() {
     let good = GlobalCursor::parse(&up_to_date(&ben).await).expect("a cursor").expect("not the start");
     let other = good.epoch.chars().map(|c| if c == '1' { '2' } else { '1' }).collect();
     let another_epoch = GlobalCursor { epoch: other, ..good.clone() };
-    let ahead = GlobalCursor { noted: good.noted + (1 << 40), ..good };
+    let known = Known { noted: good.known.noted + (1 << 40), ..good.known };
+    let ahead = GlobalCursor { known, ..good };
     for (cursor, reason) in [(another_epoch, "epoch_changed"), (ahead, "position_ahead")] {
         let part = global(&ben, json!({"cursor": cursor.to_string(), "limit": 2})).await;
         assert_eq!(part["reset"]["reason"], reason);

@@ -114,7 +114,8 @@ pub struct GetConversationIn {
 pub struct ListIn {
     /// The reader, where a service reads for a user.
     pub user_id: Option<Text<UserId>>,
-    /// The cursor of the part before; empty or not given: from the newest on.
+    /// The cursor of the part before; empty or not given: from the newest on. What moves to the top while a list is
+    /// walked is not named further down: `sync/global` tells of it.
     #[schemars(length(max = LIST_CURSOR_CHARS_MAX))]
     cursor: Option<String>,
     /// How many at the most.

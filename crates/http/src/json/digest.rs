@@ -23,7 +23,8 @@ pub struct DigestIn {
     pub user_id: Option<Text<UserId>>,
     /// The device, where a service syncs for it. Without one in the body or the token no device has been seen.
     pub device_id: Option<Text<DeviceId>>,
-    /// The cursor of the part before; empty or not given: from the newest on.
+    /// The cursor of the part before; empty or not given: from the newest on. What moves to the top while a list is
+    /// walked is not named further down: `sync/global` tells of it.
     #[schemars(length(max = LIST_CURSOR_CHARS_MAX))]
     cursor: Option<String>,
     /// How many conversations at the most.

@@ -6,9 +6,9 @@ use super::message::MessageOut;
 use super::scalar::{IdIn, IdOut, LimitIn, Time};
 use super::text::Text;
 use crate::problem::Problem;
-use im_domain::limits::{BATCH_PULLS_MAX, GET_IDS_MAX, PAGE_ITEMS_DEFAULT};
+use im_domain::limits::{BATCH_PULLS_MAX, GET_IDS_MAX, PAGE_ITEMS_DEFAULT, PAGE_ITEMS_MAX};
 use im_domain::message::{Kind, Message};
-use im_domain::page::{Direction, Found, Page, PageQuery, Reset, ResetReason};
+use im_domain::page::{Around, Context, Direction, Found, Page, PageQuery, Reset, ResetReason};
 use im_domain::{ConversationId, MsgId, UserId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -118,13 +118,62 @@ pub fn messages<'a>(conversation: &'a ConversationId, messages: &'a [Message]) -
 pub struct ResetOut {
     #[schemars(with = "Text<ResetReason>")]
     reason: &'static str,
-    /// Oldest message that is still served; "0" if there is none.
+    /// Oldest message that is still served; "0" if there is none. To start again pass 0 as `lastMsgId`, which
+    /// begins with this one.
     oldest_msg_id: IdOut,
 }
 
 impl From<Reset> for ResetOut {
     fn from(reset: Reset) -> Self {
         Self { reason: reset.reason.as_str(), oldest_msg_id: IdOut(reset.oldest) }
+    }
+}
+
+/// A message with what was said before and after it.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(rename = "Around")]
+pub struct AroundIn {
+    /// The reader, where a service reads for a user.
+    pub user_id: Option<Text<UserId>>,
+    conversation_id: Text<ConversationId>,
+    msg_id: IdIn,
+    /// How many older messages at the most.
+    #[schemars(extend("default" = PAGE_ITEMS_DEFAULT))]
+    before: Option<LimitIn<PAGE_ITEMS_MAX, 0>>,
+    /// How many newer ones at the most.
+    #[schemars(extend("default" = PAGE_ITEMS_DEFAULT))]
+    after: Option<LimitIn<PAGE_ITEMS_MAX, 0>>,
+}
+
+impl AroundIn {
+    pub fn around(self) -> Around {
+        let limit =
+            |limit: Option<LimitIn<PAGE_ITEMS_MAX, 0>>| limit.map_or(PAGE_ITEMS_DEFAULT, |limit| limit.0);
+        Around {
+            conversation: self.conversation_id.0,
+            msg_id: self.msg_id.0,
+            before: limit(self.before),
+            after: limit(self.after),
+        }
+    }
+}
+
+/// A page with the message in it, oldest first.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "AroundPage")]
+pub struct AroundOut<'a> {
+    /// `hasMore` and `cursor` lead on to newer messages, by `direction` `down`.
+    #[serde(flatten)]
+    page: PageOut<'a>,
+    /// There are older ones: pull `up` from the first message.
+    has_more_before: bool,
+}
+
+impl<'a> AroundOut<'a> {
+    pub fn new(context: &'a Context) -> Self {
+        Self { page: PageOut::new(&context.page), has_more_before: context.has_more_before }
     }
 }
 

@@ -82,21 +82,21 @@ impl JsonSchema for IdOut {
     }
 }
 
-/// How many items an answer may have, 1 to `MAX`; what is out of range is said in the API's words.
-pub struct LimitIn<const MAX: u32 = PAGE_ITEMS_MAX>(pub u32);
+/// How many items an answer may have, `MIN` to `MAX`; what is out of range is said in the API's words.
+pub struct LimitIn<const MAX: u32 = PAGE_ITEMS_MAX, const MIN: u32 = 1>(pub u32);
 
-impl<'de, const MAX: u32> Deserialize<'de> for LimitIn<MAX> {
+impl<'de, const MAX: u32, const MIN: u32> Deserialize<'de> for LimitIn<MAX, MIN> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Reader<const MAX: u32>;
-        impl<const MAX: u32> Visitor<'_> for Reader<MAX> {
-            type Value = LimitIn<MAX>;
+        struct Reader<const MAX: u32, const MIN: u32>;
+        impl<const MAX: u32, const MIN: u32> Visitor<'_> for Reader<MAX, MIN> {
+            type Value = LimitIn<MAX, MIN>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write!(f, "a whole number from 1 to {MAX}")
+                write!(f, "a whole number from {MIN} to {MAX}")
             }
 
-            fn visit_u64<E: Error>(self, number: u64) -> Result<LimitIn<MAX>, E> {
-                let limit = u32::try_from(number).ok().filter(|limit| (1..=MAX).contains(limit));
+            fn visit_u64<E: Error>(self, number: u64) -> Result<LimitIn<MAX, MIN>, E> {
+                let limit = u32::try_from(number).ok().filter(|limit| (MIN..=MAX).contains(limit));
                 limit.map(LimitIn).ok_or_else(|| E::invalid_value(Unexpected::Unsigned(number), &self))
             }
         }
@@ -104,7 +104,7 @@ impl<'de, const MAX: u32> Deserialize<'de> for LimitIn<MAX> {
     }
 }
 
-impl<const MAX: u32> JsonSchema for LimitIn<MAX> {
+impl<const MAX: u32, const MIN: u32> JsonSchema for LimitIn<MAX, MIN> {
     fn inline_schema() -> bool {
         true
     }
@@ -114,7 +114,7 @@ impl<const MAX: u32> JsonSchema for LimitIn<MAX> {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "integer", "minimum": 1, "maximum": MAX })
+        json_schema!({ "type": "integer", "minimum": MIN, "maximum": MAX })
     }
 }
 

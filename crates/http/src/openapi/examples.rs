@@ -25,6 +25,9 @@ pub fn of(op: Op) -> Value {
         Op::MessageVersions => example(json!({ "conversationId": "team", "msgId": "7013" })),
         Op::UpdateConversation => example(json!({ "conversationId": "team", "muted": true })),
         Op::GetMessages => example(json!({ "conversationId": "team", "msgIds": ["232792839553204224"] })),
+        Op::ReadAround => example(json!({
+            "conversationId": "team", "msgId": "232792839553204224", "before": 10, "after": 10,
+        })),
         Op::GetConversation => example(json!({ "conversationId": "team" })),
         Op::ListConversations => example(json!({ "limit": 20 })),
         Op::SyncMessages => {

@@ -174,6 +174,7 @@ fn the_examples_can_be_sent() {
                     Op::CreateConversation => reads::<CreateIn>(&text),
                     Op::ChangeMembers => reads::<MembersIn>(&text),
                     Op::GetMessages => reads::<GetIn>(&text),
+                    Op::ReadAround => reads::<AroundIn>(&text),
                     Op::GetConversation => reads::<GetConversationIn>(&text),
                     Op::ListConversations => reads::<ListIn>(&text),
                     Op::SyncMessages => reads::<SyncIn>(&text),

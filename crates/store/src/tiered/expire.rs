@@ -70,7 +70,12 @@ async fn step<P: Postgres>(db: &P, after: MsgId, up_to: MsgId) -> Result<(u64, O
             LIMIT $4::bigint),
         gone AS (DELETE FROM message m USING doomed d WHERE m.cid = d.cid AND m.msg_id = d.msg_id
             RETURNING m.cid, m.copy_of),
-        untraced AS (DELETE FROM revision v USING doomed d WHERE v.cid = d.cid AND v.msg_id = d.msg_id),
+        untraced AS (DELETE FROM revision v USING (
+                SELECT DISTINCT x.cid, x.msg_id FROM part s CROSS JOIN LATERAL (
+                    SELECT cid, msg_id FROM revision r WHERE r.cid = s.cid AND r.msg_id <= $2::bigint
+                    ORDER BY r.msg_id LIMIT $4::bigint) x
+                LIMIT $4::bigint) d
+            WHERE v.cid = d.cid AND v.msg_id = d.msg_id),
         counted AS (UPDATE conversation c SET stored = c.stored - g.shown
             FROM (SELECT cid, count(*) AS shown FROM gone WHERE coalesce(copy_of, 0) = 0 GROUP BY cid) g
             WHERE c.cid = g.cid)

@@ -180,12 +180,10 @@ async fn complete<R: Redis, P: Postgres>(
     }
     script::INDEX.run(redis, keys, &arguments).await?;
     let mut arguments: Vec<Argument> = arguments![limits::INDEX_LIFE_S, run.as_str(), true];
-    for part in places.chunks(limits::VIEWS_PER_CALL_MAX) {
-        for standing in standing(store, actor, part).await?.values() {
-            let conversation = &standing.conversation;
-            let is_wide = conversation.member_count > store.settings.index_members_max;
-            arguments.extend(entry(conversation.id.as_str(), standing.placed, is_wide));
-        }
+    for standing in standing(store, actor, &places).await?.values() {
+        let conversation = &standing.conversation;
+        let is_wide = conversation.member_count > store.settings.index_members_max;
+        arguments.extend(entry(conversation.id.as_str(), standing.placed, is_wide));
     }
     script::INDEX.run(redis, keys, &arguments).await?;
     Ok(())

@@ -4,10 +4,10 @@
 //! those that are not hot. Conversations with too many members to tell each of every message are
 //! looked up, whichever part of the list is asked for.
 
+use super::Tiered;
 use super::index::{self, Contents};
 use super::keys::Place;
 use super::standing::{Standing, standing};
-use super::{Tiered, limits};
 use crate::postgres::Postgres;
 use crate::redis::Redis;
 use im_domain::conversation::ConversationList;
@@ -66,11 +66,9 @@ async fn looked_up<R: Redis, P: Postgres>(
 pub(super) async fn totals<R: Redis, P: Postgres>(store: &Tiered<R, P>, actor: &Actor) -> Result<Totals> {
     let places = index::contents(store, actor, None, None).await?.places();
     let mut totals = Totals::default();
-    for part in places.chunks(limits::VIEWS_PER_CALL_MAX) {
-        for unread in standing(store, actor, part).await?.values().map(|one| one.conversation.unread) {
-            totals.conversations += u64::from(unread > 0);
-            totals.messages += unread;
-        }
+    for unread in standing(store, actor, &places).await?.values().map(|one| one.conversation.unread) {
+        totals.conversations += u64::from(unread > 0);
+        totals.messages += unread;
     }
     Ok(totals)
 }

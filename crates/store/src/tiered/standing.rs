@@ -3,7 +3,7 @@
 
 use super::keys::Place;
 use super::view::{Facts, State, Versions, View, cold, complete};
-use super::{Tiered, persist};
+use super::{Tiered, limits, persist};
 use crate::postgres::Postgres;
 use crate::redis::Redis;
 use im_domain::conversation::Conversation;
@@ -23,9 +23,12 @@ pub(super) struct Standing {
     /// Number of the last change of the member's read position, and of the member's own settings.
     pub read_version: u64,
     pub set_version: u64,
+    /// Of a conversation that is hot: up to this number no change of any that its server was asked about is missing.
+    pub seen_up_to: u64,
 }
 
-/// The conversations, by name; those that the user is no member of are left out.
+/// The conversations, by name; those that the user is no member of are left out. However many there are, each server
+/// is asked about [`limits::VIEWS_PER_CALL_MAX`] at a time: see [`Standing::seen_up_to`].
 pub(super) async fn standing<R: Redis, P: Postgres>(
     store: &Tiered<R, P>,
     actor: &Actor,
@@ -34,8 +37,10 @@ pub(super) async fn standing<R: Redis, P: Postgres>(
     let expired = store.expired_up_to();
     let mut found = HashMap::with_capacity(places.len());
     let mut is_cold: BTreeMap<usize, Vec<String>> = BTreeMap::new();
-    for (node, places) in by_node(store, places) {
-        let views = View::all(store, node, &places, Some(&actor.user)).await?;
+    let mut seen: BTreeMap<usize, u64> = BTreeMap::new();
+    for (node, places) in parts(store, places) {
+        let (last_change, views) = View::all(store, node, &places, Some(&actor.user)).await?;
+        let seen_up_to = *seen.entry(node).or_insert(last_change);
         for (place, mut view) in places.into_iter().zip(views) {
             complete(store, &place, &actor.user, &mut view).await?;
             if view.state == State::Untrusted {
@@ -44,9 +49,8 @@ pub(super) async fn standing<R: Redis, P: Postgres>(
             match view.facts() {
                 Some(facts) => {
                     let id = ConversationId::parse(place.conversation())?;
-                    found.extend(
-                        Standing::of(&view, facts, id, expired)?.map(|one| (place.name.clone(), one)),
-                    );
+                    let standing = Standing::of(&view, facts, id, expired, seen_up_to)?;
+                    found.extend(standing.map(|one| (place.name.clone(), one)));
                 }
                 None => {
                     let database = store.home(place.partition).await?;
@@ -56,17 +60,25 @@ pub(super) async fn standing<R: Redis, P: Postgres>(
         }
     }
     for (database, names) in is_cold {
-        for (id, view) in cold(store, database, actor, names).await? {
-            let Some(facts) = view.facts() else { continue };
-            let name = format!("{}/{id}", actor.tenant);
-            found.extend(Standing::of(&view, facts, id, expired)?.map(|one| (name, one)));
+        for part in names.chunks(limits::VIEWS_PER_CALL_MAX) {
+            for (id, view) in cold(store, database, actor, part.to_vec()).await? {
+                let Some(facts) = view.facts() else { continue };
+                let name = format!("{}/{id}", actor.tenant);
+                found.extend(Standing::of(&view, facts, id, expired, 0)?.map(|one| (name, one)));
+            }
         }
     }
     Ok(found)
 }
 
 impl Standing {
-    fn of(view: &View, facts: &Facts, id: ConversationId, expired: MsgId) -> Result<Option<Self>> {
+    fn of(
+        view: &View,
+        facts: &Facts,
+        id: ConversationId,
+        expired: MsgId,
+        seen_up_to: u64,
+    ) -> Result<Option<Self>> {
         let Some(member) = &facts.member else { return Ok(None) };
         Ok(Some(Self {
             conversation: facts.conversation(id, &view.epoch, expired)?,
@@ -76,14 +88,20 @@ impl Standing {
             is_cold: view.state != State::Hot,
             read_version: member.read_version,
             set_version: member.set_version,
+            seen_up_to,
         }))
     }
 }
 
-fn by_node<R: Redis, P: Postgres>(store: &Tiered<R, P>, places: &[Place]) -> BTreeMap<usize, Vec<Place>> {
+/// The conversations of each server, as many at a time as one call asks about.
+fn parts<R: Redis, P: Postgres>(store: &Tiered<R, P>, places: &[Place]) -> Vec<(usize, Vec<Place>)> {
     let mut groups: BTreeMap<usize, Vec<Place>> = BTreeMap::new();
     for place in places {
         groups.entry(store.node_of(place.partition)).or_default().push(place.clone());
     }
-    groups
+    let parts = |(node, places): (usize, Vec<Place>)| {
+        let parts = places.chunks(limits::VIEWS_PER_CALL_MAX).map(|part| (node, part.to_vec()));
+        parts.collect::<Vec<_>>()
+    };
+    groups.into_iter().flat_map(parts).collect()
 }

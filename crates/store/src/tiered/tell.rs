@@ -72,36 +72,77 @@ pub(super) async fn tell<R: Redis, P: Postgres>(
     place: &Place,
     tale: &Tale,
 ) -> Result<()> {
-    if tale.ops.is_empty() {
+    let away = tell_all(store, place, tale).await?;
+    if away.is_empty() {
         return Ok(());
     }
-    match tell_all(store, place, tale).await {
-        Err(Error::HotUnavailable { .. }) => {
-            let node = store.node(store.node_of(place.partition))?;
-            node.redis.command("SADD", arguments![keys::UNTOLD, place.name.as_str()]).await?;
-            Ok(())
+    let tenant = Tenant::parse(place.tenant())?;
+    let mut untold = arguments![keys::UNTOLD, place.name.as_str()];
+    for (_, user) in tale.ops.iter().filter(|(op, _)| op == Op::Left.letter()) {
+        if away.contains(&node_of(store, &tenant, user)?) {
+            untold.push(Argument::from(Untold::Leaver(place.clone(), user.clone()).text()));
         }
-        told => told,
+    }
+    store.node(store.node_of(place.partition))?.redis.command("SADD", untold).await?;
+    Ok(())
+}
+
+/// What could not be told. What has happened to members a conversation tells itself; those who have left it are in it
+/// no more, and take no more room here than their membership did there.
+enum Untold {
+    Conversation(Place),
+    Leaver(Place, String),
+}
+
+impl Untold {
+    /// No name holds a slash.
+    fn text(&self) -> String {
+        match self {
+            Self::Conversation(place) => place.name.clone(),
+            Self::Leaver(place, user) => format!("{}/{user}", place.name),
+        }
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        match Place::named(text) {
+            Some(place) => Some(Self::Conversation(place)),
+            None => {
+                let (name, user) = text.rsplit_once('/')?;
+                Some(Self::Leaver(Place::named(name)?, user.to_owned()))
+            }
+        }
     }
 }
 
-async fn tell_all<R: Redis, P: Postgres>(store: &Tiered<R, P>, place: &Place, tale: &Tale) -> Result<()> {
+/// The server of a user's index.
+fn node_of<R: Redis, P: Postgres>(store: &Tiered<R, P>, tenant: &Tenant, user: &str) -> Result<usize> {
+    Ok(store.node_of(partition_of_user(tenant, &UserId::parse(user)?)))
+}
+
+/// Tells every server that can be reached; gives the others.
+async fn tell_all<R: Redis, P: Postgres>(
+    store: &Tiered<R, P>,
+    place: &Place,
+    tale: &Tale,
+) -> Result<BTreeSet<usize>> {
     let tenant = Tenant::parse(place.tenant())?;
     let mut parts: BTreeMap<usize, Vec<Argument>> = BTreeMap::new();
     for (op, user) in &tale.ops {
-        let node = store.node_of(partition_of_user(&tenant, &UserId::parse(user.as_str())?));
         let begin = || arguments![limits::INDEX_LIFE_S, place.name.as_str(), tale.version, tale.said_at];
-        parts.entry(node).or_insert_with(begin).extend(arguments![op.as_str(), user.as_str()]);
+        let part = parts.entry(node_of(store, &tenant, user)?).or_insert_with(begin);
+        part.extend(arguments![op.as_str(), user.as_str()]);
     }
     let keys = [place.told()];
     let calls = parts.iter().map(|(node, arguments)| {
         let keys = &keys;
-        async move { Ok::<_, Error>(script::TELL.run(&store.node(*node)?.redis, keys, arguments).await?) }
+        async move {
+            match script::TELL.run(&store.node(*node)?.redis, keys, arguments).await.map_err(Error::from) {
+                Err(Error::HotUnavailable { .. }) => Ok(Some(*node)),
+                told => told.map(|_| None),
+            }
+        }
     });
-    for told in futures::future::join_all(calls).await {
-        told?;
-    }
-    Ok(())
+    futures::future::join_all(calls).await.into_iter().filter_map(Result::transpose).collect()
 }
 
 /// Who is to be told of what happens in a hot conversation, as it is now.
@@ -239,7 +280,7 @@ fn elsewhere<R: Redis, P: Postgres>(store: &Tiered<R, P>, place: &Place, mut tal
     Ok(tale)
 }
 
-/// Tells of conversations of which a server could not be told when something happened.
+/// Tells what a server could not be told when it happened.
 pub(super) async fn catch_up<R: Redis, P: Postgres>(store: &Tiered<R, P>, node: usize) -> Result<()> {
     if store.nodes.len() == 1 {
         return Ok(());
@@ -251,28 +292,36 @@ pub(super) async fn catch_up<R: Redis, P: Postgres>(store: &Tiered<R, P>, node: 
         let name = names.text()?;
         // First, so that what happens meanwhile is noted anew.
         redis.command("SREM", arguments![keys::UNTOLD, name.as_str()]).await?;
-        let Some(place) = Place::named(&name) else { continue };
-        let told = tell_as_it_is(store, &place).await;
-        if told.is_err() {
+        let Some(untold) = Untold::parse(&name) else { continue };
+        let told = tell_as_it_is(store, &untold).await;
+        if !matches!(told, Ok(true)) {
             redis.command("SADD", arguments![keys::UNTOLD, name.as_str()]).await?;
         }
         match told {
-            Ok(()) => {}
+            Ok(true) => {}
             // As long as a server is away, those that are not wait for nothing.
-            Err(Error::HotUnavailable { .. } | Error::SqlUnavailable { .. }) => return Ok(()),
+            Ok(false) | Err(Error::HotUnavailable { .. } | Error::SqlUnavailable { .. }) => return Ok(()),
             Err(error) => return Err(error),
         }
     }
     Ok(())
 }
 
-/// Tells all members of other servers how a conversation stands.
-async fn tell_as_it_is<R: Redis, P: Postgres>(store: &Tiered<R, P>, place: &Place) -> Result<()> {
+/// Tells how a conversation stands now: all members of other servers, or who has left it and is still gone. Gives
+/// whether all of them could be told.
+async fn tell_as_it_is<R: Redis, P: Postgres>(store: &Tiered<R, P>, untold: &Untold) -> Result<bool> {
+    let (Untold::Conversation(place) | Untold::Leaver(place, _)) = untold;
     // It may have cooled while the server was away.
     warm(store, place).await?;
     let audience = Audience::of(store, place).await?;
     let mut tale = Tale { version: audience.said.max(audience.changed), ..Tale::default() };
-    let op = if audience.is_wide { Op::BecameWide } else { Op::Joined };
-    audience.members.iter().for_each(|user| tale.add(op, user));
-    tell_all(store, place, &elsewhere(store, place, tale)?).await
+    match untold {
+        Untold::Conversation(_) => {
+            let op = if audience.is_wide { Op::BecameWide } else { Op::Joined };
+            audience.members.iter().for_each(|user| tale.add(op, user));
+        }
+        Untold::Leaver(_, user) if !audience.members.contains(user) => tale.add(Op::Left, user),
+        Untold::Leaver(..) => {}
+    }
+    Ok(tell_all(store, place, &elsewhere(store, place, tale)?).await?.is_empty())
 }

@@ -91,17 +91,17 @@ impl View {
         user: Option<&UserId>,
     ) -> Result<Self> {
         let places = std::slice::from_ref(place);
-        let mut views = Self::all(store, store.node_of(place.partition), places, user).await?;
+        let (_, mut views) = Self::all(store, store.node_of(place.partition), places, user).await?;
         views.pop().ok_or_else(|| Error::internal("the script views gave no view"))
     }
 
-    /// Several conversations of one server.
+    /// Several conversations of one server, and the number of the server's last change then.
     pub async fn all<R: Redis, P: Postgres>(
         store: &Tiered<R, P>,
         node: usize,
         places: &[Place],
         user: Option<&UserId>,
-    ) -> Result<Vec<Self>> {
+    ) -> Result<(u64, Vec<Self>)> {
         let keys: Vec<String> = places
             .iter()
             .flat_map(|place| [place.clock(), place.head(), place.members(), place.own(), place.messages()])
@@ -110,7 +110,9 @@ impl View {
         // No user has an empty name.
         let arguments = arguments![user.map_or("", UserId::as_str), expired];
         let (_, mut reply) = store.ask_node(node, &script::VIEWS, &keys, arguments).await?;
-        places.iter().map(|_| Self::take(&mut reply)).collect()
+        let last_change = version(&mut reply)?;
+        let views: Result<_> = places.iter().map(|_| Self::take(&mut reply)).collect();
+        Ok((last_change, views?))
     }
 
     fn take(reply: &mut Reply) -> Result<Self> {

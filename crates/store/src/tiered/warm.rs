@@ -88,7 +88,8 @@ async fn cold_alias<R: Redis, P: Postgres>(store: &Tiered<R, P>, place: &Place) 
     Ok(rows.first_mut().map(Row::text).transpose()?)
 }
 
-/// What `seed.lua` is told of a conversation: its members, then the head's fields.
+/// What `seed.lua` is told of a conversation: its members, then the head's fields. What was taken back and all
+/// members have read is left out: it counts for none of them, and none goes back.
 async fn load<R: Redis, P: Postgres>(store: &Tiered<R, P>, place: &Place) -> Result<Option<Vec<Argument>>> {
     let statement = format!(
         "SELECT c.cid, c.kind, c.history, c.member_count, c.head_msg_id, c.head_seq, c.head_countable,
@@ -98,7 +99,8 @@ async fn load<R: Redis, P: Postgres>(store: &Tiered<R, P>, place: &Place) -> Res
                 m.read_msg_id >> 22, m.read_msg_id & 4194303, m.read_countable, m.read_own, m.muted)
                 || chr(10), '') FROM member m WHERE m.cid = c.cid),
             (SELECT string_agg(concat(v.countable, ' ', v.msg_id >> 22, '-', v.msg_id & 4194303, chr(10)), '')
-                FROM revision v WHERE v.cid = c.cid AND v.countable > 0),
+                FROM revision v WHERE v.cid = c.cid AND v.countable > 0
+                AND v.countable > (SELECT min(m.read_countable) FROM member m WHERE m.cid = c.cid)),
             c.shown_msg_id, x.seq, x.status,
             EXISTS (SELECT 1 FROM revision v WHERE v.cid = c.cid)::int
         FROM conversation c LEFT JOIN message x ON x.cid = c.cid AND x.msg_id = c.shown_msg_id

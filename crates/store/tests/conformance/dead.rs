@@ -5,8 +5,10 @@ use super::talk::*;
 use super::tiered::{Hot, TieredBackend};
 use crate::servers::postgres::query_at;
 use crate::servers::redis::command_at;
+use im_domain::message::Status;
 use im_domain::page::Direction;
 use im_domain::partition::partition_of;
+use im_domain::revision::Change;
 use im_domain::storage::Storage;
 use im_domain::upkeep::{DeadLetter, DeadLetterAction, Task};
 use im_domain::{MsgId, Tenant};
@@ -30,14 +32,17 @@ fn in_sql(backend: &TieredBackend<Hot>) -> u64 {
     rows[0].count().unwrap()
 }
 
+const POISON: &str =
+    "ALTER TABLE message ADD CONSTRAINT poison CHECK (position('poison'::bytea IN content) = 0)";
+const HEAL: &str = "ALTER TABLE message DROP CONSTRAINT poison";
+
 #[test]
 fn a_row_that_sql_refuses_is_set_aside_and_can_be_put_back() {
     let backend = TieredBackend::<Hot>::new();
     let store = backend.open();
     group(&store, "c", &["a", "b"]);
     run(&store);
-    let poison = "ALTER TABLE message ADD CONSTRAINT poison CHECK (position('poison'::bytea IN content) = 0)";
-    query_at(&backend.postgres_url(), poison, Vec::new()).unwrap();
+    query_at(&backend.postgres_url(), POISON, Vec::new()).unwrap();
     let mut ids = Vec::new();
     for n in 0..50 {
         let text = if n == 17 { "poison" } else { "harmless" };
@@ -56,7 +61,7 @@ fn a_row_that_sql_refuses_is_set_aside_and_can_be_put_back() {
     // Put back too early it comes back.
     letters(&store, "acme", DeadLetterAction::Replay);
     assert_eq!(run(&store), (0, 1, 0));
-    query_at(&backend.postgres_url(), "ALTER TABLE message DROP CONSTRAINT poison", Vec::new()).unwrap();
+    query_at(&backend.postgres_url(), HEAL, Vec::new()).unwrap();
     assert_eq!(letters(&store, "acme", DeadLetterAction::Replay).len(), 1);
     assert_eq!(run(&store), (1, 0, 0));
     assert_eq!((in_sql(&backend), letters(&store, "acme", DeadLetterAction::Show)), (50, vec![]));
@@ -85,4 +90,79 @@ fn what_is_no_entry_is_set_aside_at_once_and_can_only_be_dropped() {
     assert_eq!(letters(&store, "acme", DeadLetterAction::Replay), []);
     assert_eq!(letters(&store, "acme", DeadLetterAction::Drop).len(), 3);
     assert_eq!(block_on(store.status(&tenant("acme"))).unwrap().dead_letters, 0);
+}
+
+fn recall(store: &impl Storage, msg_id: MsgId) {
+    revise(store, &actor("a"), "c", msg_id, Change::Recall).unwrap();
+}
+
+/// Whether a message is taken back before its dead letter is put back, or while that waits in the log.
+#[derive(Clone, Copy, PartialEq)]
+enum Order {
+    RecalledThenPutBack,
+    PutBackThenRecalled,
+}
+
+#[test]
+fn a_dead_letter_that_was_taken_back_comes_back_without_its_text() {
+    for order in [Order::RecalledThenPutBack, Order::PutBackThenRecalled] {
+        let backend = TieredBackend::<Hot>::new();
+        let store = backend.open();
+        group(&store, "c", &["a", "b"]);
+        run(&store);
+        query_at(&backend.postgres_url(), POISON, Vec::new()).unwrap();
+        let before = send(&store, "a", "c", 0).msg_id;
+        let slip = append(&store, vec![draft("a", "c", "slip", "poison")]).remove(0).unwrap().msg_id;
+        read(&store, "a", "c", slip).unwrap();
+        let after = send(&store, "b", "c", 0).msg_id;
+        assert_eq!(run(&store), (2, 1, 0));
+        query_at(&backend.postgres_url(), HEAL, Vec::new()).unwrap();
+        if order == Order::RecalledThenPutBack {
+            recall(&store, slip);
+            run(&store);
+        }
+        assert_eq!(letters(&store, "acme", DeadLetterAction::Replay).len(), 1);
+        if order == Order::PutBackThenRecalled {
+            recall(&store, slip);
+        }
+        run(&store);
+        let unread = |name: &str| conversation(&store, name, "c").unread;
+        assert_eq!((unread("a"), unread("b")), (1, 1));
+        block_on(store.evict());
+        assert_eq!((unread("a"), unread("b")), (1, 1));
+        let walked = walk(&store, "b", "c", 20, Direction::Down);
+        let shown: Vec<_> = walked.iter().map(|one| (one.msg_id, one.status)).take(3).collect();
+        let (normal, recalled) = (Status::Normal, Status::Recalled);
+        assert_eq!(shown, [(before, normal), (slip, recalled), (after, normal)]);
+        assert_eq!((walked.len(), walked[1].content.as_str()), (4, ""));
+        let trace = "SELECT count(*), max(convert_from(content, 'UTF8')) FROM revision";
+        let row = &mut query_at(&backend.postgres_url(), trace, Vec::new()).unwrap()[0];
+        assert_eq!((row.count().unwrap(), row.text().unwrap().as_str()), (1, "poison"));
+        send(&store, "a", "c", 1);
+        assert_eq!((unread("a"), unread("b")), (1, 2));
+    }
+}
+
+#[test]
+fn what_is_known_of_a_dropped_letter_that_was_taken_back_expires_with_the_rest() {
+    let backend = TieredBackend::<Hot>::keeping(10_000);
+    let store = backend.open();
+    group(&store, "c", &["a", "b"]);
+    run(&store);
+    query_at(&backend.postgres_url(), POISON, Vec::new()).unwrap();
+    let slip = append(&store, vec![draft("a", "c", "slip", "poison")]).remove(0).unwrap().msg_id;
+    run(&store);
+    recall(&store, slip);
+    run(&store);
+    assert_eq!(letters(&store, "acme", DeadLetterAction::Drop).len(), 1);
+    let traces = || {
+        let rows =
+            &mut query_at(&backend.postgres_url(), "SELECT count(*) FROM revision", Vec::new()).unwrap();
+        rows[0].count().unwrap()
+    };
+    for (wait, expected) in [(0, 1), (20_000, 0)] {
+        backend.advance(wait);
+        block_on(store.run(&[Task::Expire], 10_000)).unwrap();
+        assert_eq!(traces(), expected);
+    }
 }

@@ -3,6 +3,7 @@
 
 use super::backend::{Backend, block_on, on_every_back_end};
 use super::talk::*;
+use super::tiered::{Hot, TieredBackend};
 use im_domain::device::Device;
 use im_domain::limits::{DEVICE_SEEN_STEP_MS, DEVICES_MAX};
 use im_domain::page::SyncQuery;
@@ -128,6 +129,33 @@ fn of_too_many_devices_the_one_seen_longest_ago_is_forgotten<B: Backend>() {
     assert!(!known.contains(&"d1") && known.contains(&"d2"));
     assert_eq!(sync(&store, "a", "d2", sync_query("c", None)).unwrap().position, last);
     assert_eq!(sync(&store, "a", "d1", sync_query("c", None)).unwrap().position, MsgId::NONE);
+}
+
+/// Also where SQL learns of both at once, and Redis has nothing more of the user.
+#[test]
+fn a_device_that_is_forgotten_makes_room_for_another() {
+    let backend = TieredBackend::<Hot>::clocked();
+    let store = backend.open();
+    let see = |device: &str| {
+        backend.advance(1);
+        drop(global(&store, "a", Some(device), "", 10).unwrap());
+    };
+    for n in 0..DEVICES_MAX {
+        see(&format!("d{n}"));
+    }
+    backend.drain(&store);
+    forget(&store, "a", "d5");
+    see("new");
+    let check = || {
+        let known = devices(&store, "a");
+        let known = names(&known);
+        assert_eq!(known.len(), DEVICES_MAX);
+        assert!(known[0] == "new" && known.contains(&"d0") && !known.contains(&"d5"), "{known:?}");
+    };
+    check();
+    backend.drain(&store);
+    backend.forget("im:{*}:s:*");
+    check();
 }
 
 fn devices_of_others_are_theirs<B: Backend>() {

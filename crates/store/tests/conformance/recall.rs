@@ -3,13 +3,17 @@
 
 use super::backend::{Backend, block_on, on_every_back_end};
 use super::talk::*;
+use super::tiered::{Hot, TieredBackend};
+use crate::servers::redis::command_at;
 use im_domain::conversation::{Conversation, History, MemberChange, Role};
 use im_domain::limits::RECALL_MS_DEFAULT;
 use im_domain::message::{Action, Draft, Kind, QuoteStatus, Status};
 use im_domain::page::Direction;
+use im_domain::partition::partition_of;
 use im_domain::revision::{Change, Revised};
 use im_domain::storage::{Actor, Storage};
 use im_domain::{Error, MsgId, Result};
+use im_store::arguments;
 
 on_every_back_end!(
     no_read_path_shows_what_was_taken_back,
@@ -255,4 +259,32 @@ fn a_client_may_name_a_message_as_the_store_names_its_own<B: Backend>() {
     block_on(store.run(&[], 10_000)).unwrap();
     backend.evict(&store);
     check(&backend.open());
+}
+
+/// What everybody has read counts for nobody in any case.
+#[test]
+fn of_what_was_taken_back_only_what_somebody_has_not_read_is_made_hot() {
+    let backend = TieredBackend::<Hot>::new();
+    let store = backend.open();
+    group(&store, "c", &["a", "b", "late"]);
+    let ids: Vec<_> = (0..8).map(|n| send(&store, "a", "c", n).msg_id).collect();
+    for at in [0, 1, 3, 5, 6] {
+        recall(&store, &actor("a"), ids[at]).unwrap();
+    }
+    let unread = |name: &str| seen_by(&store, name).unread;
+    for (a, b, late, known) in [(7, 4, 2, 3), (7, 7, 4, 2), (7, 7, 7, 0)] {
+        for (name, at) in [("a", a), ("b", b), ("late", late)] {
+            read(&store, name, "c", ids[at]).unwrap();
+        }
+        let expected: Vec<u64> =
+            [b, late].map(|read| [2, 4, 7].iter().filter(|at| **at > read).count() as u64).to_vec();
+        for _ in 0..2 {
+            assert_eq!([unread("b"), unread("late")], *expected);
+            block_on(store.evict());
+        }
+        assert_eq!([unread("b"), unread("late")], *expected);
+        let key = format!("im:{{{}}}:x:acme/c", partition_of(&actor("a").tenant, &id("c")));
+        let count = command_at(backend.redis_url(), "ZCARD", arguments![key]).unwrap();
+        assert_eq!(count, [im_store::redis::Value::Integer(known)]);
+    }
 }

@@ -1,16 +1,18 @@
 //! Servers that a test treats badly, and engines on any of them.
 
 use super::backend::{block_on, machine_ms};
+use super::settled::{FORGET, HOT_KEYS};
 use super::talk::*;
 use super::tiered::{Engine, settings};
 use crate::servers::postgres::Database;
-use crate::servers::redis::RedisServer;
+use crate::servers::redis::{RedisServer, command_at};
 use im_domain::message::{Ack, Receipt};
 use im_domain::storage::Storage;
 use im_domain::upkeep::Task;
 use im_domain::{Error, Result};
+use im_store::arguments;
 use im_store::native::{NativePostgres, NativeRedis};
-use im_store::tiered::{HotDurability, Tiered};
+use im_store::tiered::{HotDurability, Settings, Tiered};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::{Duration, Instant};
 
@@ -46,6 +48,13 @@ impl Site {
         self.databases.iter().map(Database::url).collect()
     }
 
+    /// Leaves nothing in Redis that is in SQL, too.
+    pub fn evict(&self) {
+        for server in &self.redis {
+            command_at(server.url(), "EVAL", arguments![FORGET, "0", HOT_KEYS]).unwrap();
+        }
+    }
+
     pub fn engine(&self) -> Engine {
         self.promising(HotDurability::Everysec)
     }
@@ -55,12 +64,18 @@ impl Site {
     }
 }
 
-pub fn engine_on(redis: &[String], postgres: &[String], durability: HotDurability) -> Engine {
+/// What an engine on these servers takes from its surroundings.
+pub fn settings_on(redis: &[String], postgres: &[String], durability: HotDurability) -> Settings {
     let mut settings = settings(Box::new(machine_ms), 0);
     let mut hasher = DefaultHasher::new();
     (redis, postgres).hash(&mut hasher);
     settings.servers = format!("{:016x}", hasher.finish());
     settings.hot_durability = durability;
+    settings
+}
+
+pub fn engine_on(redis: &[String], postgres: &[String], durability: HotDurability) -> Engine {
+    let settings = settings_on(redis, postgres, durability);
     let redis = redis.iter().map(|url| NativeRedis::new(url).unwrap()).collect();
     let postgres = postgres.iter().map(|url| NativePostgres::new(url).unwrap()).collect();
     Tiered::new(redis, postgres, settings).unwrap()

@@ -193,6 +193,45 @@ fn late<M: Mode>(last: &[Change]) {
     assert_eq!((found.status, found.content.as_str()), (status, *expected.last().unwrap()));
 }
 
+/// A message that SQL does not take is set aside, and put back when what was done to it is there.
+fn late_message(last: &[Change]) {
+    let backend = TieredBackend::<Hot>::new();
+    let store = backend.open();
+    group(&store, "c", &["a", "b"]);
+    let run = || block_on(store.run(&[Task::Drain], 10_000)).unwrap();
+    run();
+    let query = |statement: &str| query_at(&backend.postgres_url(), statement, Vec::new()).unwrap();
+    query("ALTER TABLE message ADD CONSTRAINT poison CHECK (position('poison'::bytea IN content) = 0)");
+    let msg_id = append(&store, vec![draft("a", "c", "slip", "poison")]).remove(0).unwrap().msg_id;
+    run();
+    for change in last {
+        revise(&store, &actor("a"), "c", msg_id, change.clone()).unwrap();
+        run();
+    }
+    query("ALTER TABLE message DROP CONSTRAINT poison");
+    let replayed = block_on(store.dead_letters(&actor("a").tenant, DeadLetterAction::Replay, 10)).unwrap();
+    assert_eq!(replayed.len(), 1);
+    run();
+    backend.evict(&store);
+    let expected: Vec<&str> = ["poison"].into_iter().chain(last.iter().map(Change::content)).collect();
+    assert_eq!(contents(&store, msg_id), expected);
+    let found = get(&store, "b", "c", &[msg_id]).unwrap().messages.remove(0);
+    let status = last.last().map_or(Status::Normal, |change| change.action().status());
+    assert_eq!((found.status, found.content.as_str()), (status, *expected.last().unwrap()));
+    assert_eq!(found.edit_time.is_some(), matches!(last.last(), Some(Change::Edit { .. })));
+    assert_eq!(conversation(&store, "b", "c").unread, u64::from(status == Status::Normal));
+    assert_eq!(conversation(&store, "a", "c").unread, 0);
+}
+
+#[test]
+fn a_message_that_comes_late_is_what_it_has_become() {
+    late_message(&[]);
+    late_message(&[edit_to("once")]);
+    late_message(&[edit_to("once"), edit_to("twice")]);
+    late_message(&[Change::Delete]);
+    late_message(&[edit_to("once"), edit_to("twice"), Change::Recall]);
+}
+
 #[test]
 fn an_edit_that_comes_late_brings_nothing_back() {
     late::<Hot>(&[]);

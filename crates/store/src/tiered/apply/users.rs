@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 /// The parts of a statement that store users, with 13 parameters from $`first` on. Only the last entry about a
 /// device or a setting is given, so their order does not matter. Of a user's devices no more are kept than
-/// there may be: Redis may have forgotten some.
+/// there may be, beside those that go anyway: Redis may have forgotten some.
 pub(super) fn parts(first: usize) -> String {
     let p = |number: usize| format!("${}", first + number);
     format!(
@@ -21,10 +21,12 @@ pub(super) fn parts(first: usize) -> String {
             SELECT tenant, user_id, device, $1::bigint, at FROM seen
             ON CONFLICT (tenant, user_id, device)
                 DO UPDATE SET last_seen = greatest(d.last_seen, excluded.last_seen)),
+        gone AS MATERIALIZED (
+            SELECT t.* FROM unnest({}::bigint[], {}::text[], {}::text[], {}::text[])
+                AS t(stamp, tenant, user_id, device), gate WHERE t.stamp > gate.clock),
         unseen AS (
-            DELETE FROM device d USING unnest({}::bigint[], {}::text[], {}::text[], {}::text[])
-                AS t(stamp, tenant, user_id, device), gate
-            WHERE t.stamp > gate.clock AND d.tenant = t.tenant AND d.user_id = t.user_id AND d.device = t.device),
+            DELETE FROM device d USING gone t
+            WHERE d.tenant = t.tenant AND d.user_id = t.user_id AND d.device = t.device),
         too_many AS (
             DELETE FROM device d USING (
                 SELECT e.tenant, e.user_id, e.device, n.count + row_number()
@@ -32,6 +34,8 @@ pub(super) fn parts(first: usize) -> String {
                 FROM (SELECT tenant, user_id, count(*) AS count FROM seen GROUP BY tenant, user_id) n
                 JOIN device e USING (tenant, user_id)
                 WHERE NOT EXISTS (SELECT 1 FROM seen s WHERE s.tenant = e.tenant AND s.user_id = e.user_id
+                    AND s.device = e.device)
+                AND NOT EXISTS (SELECT 1 FROM gone s WHERE s.tenant = e.tenant AND s.user_id = e.user_id
                     AND s.device = e.device)) x
             WHERE x.rank > {DEVICES_MAX} AND d.tenant = x.tenant AND d.user_id = x.user_id
                 AND d.device = x.device),

@@ -66,12 +66,16 @@ pub(super) const MEMBERS: Table = Table {
 
 pub(super) const REVISIONS: Table = Table {
     rows: "
-        SELECT v.* FROM (SELECT cid FROM conversation WHERE (cid >> 14) & 255 = $1::bigint
-                AND cid BETWEEN $2::bigint AND $5::bigint ORDER BY cid) c
-        CROSS JOIN LATERAL (SELECT * FROM revision WHERE cid = c.cid AND (c.cid > $2::bigint
-                OR (msg_id, number) > (split_part($3::text, ' ', 1)::bigint, split_part($3::text, ' ', 2)::bigint))
-            ORDER BY msg_id, number LIMIT $4::bigint) v
-        ORDER BY c.cid, v.msg_id, v.number LIMIT $4::bigint",
+        SELECT * FROM (
+            SELECT v.*, sum(length(v.content)) OVER (ORDER BY v.cid, v.msg_id, v.number) - length(v.content) AS before
+            FROM (SELECT v.* FROM (SELECT cid FROM conversation WHERE (cid >> 14) & 255 = $1::bigint
+                    AND cid BETWEEN $2::bigint AND $5::bigint ORDER BY cid) c
+                CROSS JOIN LATERAL (SELECT * FROM revision WHERE cid = c.cid AND (c.cid > $2::bigint
+                        OR (msg_id, number) > (split_part($3::text, ' ', 1)::bigint,
+                            split_part($3::text, ' ', 2)::bigint))
+                    ORDER BY msg_id, number LIMIT $4::bigint) v
+                ORDER BY c.cid, v.msg_id, v.number LIMIT $4::bigint) v) sized
+        WHERE before < {bytes} ORDER BY cid, msg_id, number",
     keys: "x.cid, x.msg_id || ' ' || x.number",
     start: "0 0",
     insert: "
@@ -83,21 +87,23 @@ pub(super) const REVISIONS: Table = Table {
 pub(super) const REVISED: Table = Table {
     rows: "
         SELECT * FROM (
-            SELECT m.*, sum(length(m.content)) OVER (ORDER BY m.cid, m.msg_id) - length(m.content) AS before
-            FROM (SELECT m.* FROM (SELECT cid FROM conversation WHERE (cid >> 14) & 255 = $1::bigint
+            SELECT v.cid, v.msg_id, m.status, m.content, m.ext, m.edit_time,
+                sum(coalesce(length(m.content), 0)) OVER (ORDER BY v.cid, v.msg_id)
+                    - coalesce(length(m.content), 0) AS before
+            FROM (SELECT c.cid, v.msg_id FROM (SELECT cid FROM conversation WHERE (cid >> 14) & 255 = $1::bigint
                     AND cid BETWEEN $2::bigint AND $5::bigint ORDER BY cid) c
-                CROSS JOIN LATERAL (SELECT m.* FROM (SELECT DISTINCT msg_id FROM revision WHERE cid = c.cid
-                        AND msg_id > CASE WHEN c.cid = $2::bigint THEN $3::text::bigint ELSE 0 END) v
-                    JOIN message m ON m.cid = c.cid AND m.msg_id = v.msg_id
-                    ORDER BY m.msg_id LIMIT $4::bigint) m
-                ORDER BY c.cid, m.msg_id LIMIT $4::bigint) m) sized
+                CROSS JOIN LATERAL (SELECT DISTINCT msg_id FROM revision WHERE cid = c.cid
+                    AND msg_id > CASE WHEN c.cid = $2::bigint THEN $3::text::bigint ELSE 0 END
+                    ORDER BY msg_id LIMIT $4::bigint) v
+                ORDER BY c.cid, v.msg_id LIMIT $4::bigint) v
+            LEFT JOIN message m ON m.cid = v.cid AND m.msg_id = v.msg_id) sized
         WHERE before < {bytes} ORDER BY cid, msg_id",
     keys: "x.cid, x.msg_id::text",
     start: "0",
     insert: "
         UPDATE message m SET status = x.status, content = x.content, ext = x.ext, edit_time = x.edit_time
         FROM json_populate_recordset(NULL::message, $1::text::json) x
-        WHERE m.cid = x.cid AND m.msg_id = x.msg_id",
+        WHERE m.cid = x.cid AND m.msg_id = x.msg_id AND x.status IS NOT NULL",
 };
 
 /// No name holds a space, so one parts user and device.

@@ -15,3 +15,6 @@ CREATE TABLE audit (
 CREATE INDEX audit_partition ON audit (partition, id);
 
 CREATE INDEX audit_time ON audit (tenant, time);
+
+-- Of the last edit of a message that is not here: what it gave. There it is when the message comes.
+ALTER TABLE revision ADD COLUMN kept bytea;
