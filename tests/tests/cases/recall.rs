@@ -89,14 +89,18 @@ async fn c07_what_a_message_said_before_it_was_edited_or_deleted_is_shown_nowher
         let tenant = Tenant::new(label);
         let ann = tenant.user("ann");
         group(&ann, "room", &["ben", "cid"]).await;
+        // Enough to wake somebody, whatever becomes of the others.
+        for n in 0..5 {
+            say(&ann, "room", &n.to_string()).await;
+        }
         let mut sent = Vec::new();
         for n in 0..3 {
-            sent.push(say(&ann, "room", &format!("{SECRET} {n}")).await);
+            sent.push(send(&ann, text("room", &format!("slip-{n}"), &format!("{SECRET} {n}"))).await);
             let mut quoting = text("room", &format!("quote-{n}"), "quoting");
             quoting["replyTo"] = json!({"msgId": sent[n]["msgId"]});
             send(&ann, quoting).await;
         }
-        sent.push(say(&ann, "room", SECRET).await);
+        sent.push(send(&ann, text("room", "slip-last", SECRET)).await);
         for receipt in &sent {
             match is_edit {
                 true => drop(edit(&ann, "room", &receipt["msgId"], "harmless").await),

@@ -10,13 +10,16 @@ fn around(msg_id: &Value, before: u32, after: u32) -> Value {
     json!({"conversationId": "room", "msgId": msg_id, "before": before, "after": after})
 }
 
+/// Place of the message, how many before and after; which are found, and whether there are more on either side.
+type Case = (usize, u32, u32, &'static [&'static str], bool, bool);
+
 #[tokio::test]
 async fn the_message_stands_among_older_and_newer_ones() {
     let tenant = Tenant::new("around-middle");
     let ann = tenant.user("ann");
     group(&ann, "room", &[]).await;
     let receipts = say_many(&ann, "room", 9).await;
-    let cases: [(usize, u32, u32, &[&str], bool, bool); 8] = [
+    let cases: [Case; 8] = [
         (4, 2, 1, &["3", "4", "5", "6"], true, true),
         (4, 0, 0, &["5"], true, true),
         (4, 4, 4, &["1", "2", "3", "4", "5", "6", "7", "8", "9"], false, false),
