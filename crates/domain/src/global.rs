@@ -66,7 +66,16 @@ pub struct Known {
     /// Of those that are noted for each user.
     pub noted: u64,
     /// The same for each server's large groups, which are looked up.
-    pub looked_up: Vec<u64>,
+    pub looked_up: Vec<LookedUp>,
+}
+
+/// Number of the last change of a server.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LookedUp {
+    pub number: u64,
+    /// What the server calls the life in which it gave the number: after a loss numbers may come again. 0: it has
+    /// no name.
+    pub life: u32,
 }
 
 /// A walk over what has changed, in several parts, as it began.
@@ -100,8 +109,21 @@ impl GlobalCursor {
 
 impl Known {
     fn read(text: &str) -> Option<Self> {
-        let mut parts = text.split('.').map(|part| part.parse().ok());
-        Some(Self { noted: parts.next()??, looked_up: parts.collect::<Option<_>>()? })
+        let mut parts = text.split('.');
+        let noted = parts.next()?.parse().ok()?;
+        Some(Self { noted, looked_up: parts.map(LookedUp::read).collect::<Option<_>>()? })
+    }
+}
+
+impl LookedUp {
+    /// Up to which number of a server's present life a device knows all; 0: of none.
+    pub fn number_in(self, life: u32) -> u64 {
+        if self.life == life { self.number } else { 0 }
+    }
+
+    fn read(text: &str) -> Option<Self> {
+        let (number, life) = text.split_once('-').unwrap_or((text, "0"));
+        Some(Self { number: number.parse().ok()?, life: life.parse().ok()? })
     }
 }
 
@@ -125,7 +147,16 @@ impl fmt::Display for GlobalCursor {
 impl fmt::Display for Known {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.noted)?;
-        self.looked_up.iter().try_for_each(|number| write!(f, ".{number}"))
+        self.looked_up.iter().try_for_each(|looked_up| write!(f, ".{looked_up}"))
+    }
+}
+
+impl fmt::Display for LookedUp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.life {
+            0 => write!(f, "{}", self.number),
+            life => write!(f, "{}-{life}", self.number),
+        }
     }
 }
 
@@ -139,10 +170,12 @@ mod tests {
         fn cursors_come_back(
             epoch in "[0-9a-f]{32}",
             numbers: [u64; 3],
-            looked_up in prop::collection::vec(any::<u64>(), 0..=64),
+            looked_up in prop::collection::vec(any::<(u64, u32)>(), 0..=64),
             is_part: bool,
         ) {
             let [noted, last, before] = numbers;
+            let looked_up: Vec<_> =
+                looked_up.into_iter().map(|(number, life)| LookedUp { number, life }).collect();
             let walk = WalkStart { last, known: Known { noted: before, looked_up: looked_up.clone() } };
             let known = Known { noted, looked_up };
             let cursor = GlobalCursor { epoch, known, walk: is_part.then_some(walk) };
@@ -161,7 +194,21 @@ mod tests {
     #[test]
     fn the_start_is_empty() {
         assert_eq!(GlobalCursor::parse(""), Ok(None));
-        for text in ["x", "e.", "e.1.", "e.1.x", "é.1", ".1.-2", "e.1~", "e.1~2", "e.1~2.3~4.5", "~1.2"] {
+        for text in [
+            "x",
+            "e.",
+            "e.1.",
+            "e.1.x",
+            "é.1",
+            ".1.-2",
+            "e.1~",
+            "e.1~2",
+            "e.1~2.3~4.5",
+            "~1.2",
+            "e.1.2-",
+            "e.1.2-3-4",
+            "e.1-2",
+        ] {
             assert!(GlobalCursor::parse(text).is_err(), "{text}");
         }
     }

@@ -41,9 +41,9 @@ pub const MEMBERS_PER_CALL_MAX: usize = 10_000;
 pub const SUMMARY_CHARS_MAX: usize = 100;
 /// Longest conversation-list cursor, in characters: a decimal 64-bit number and a name.
 pub const LIST_CURSOR_CHARS_MAX: usize = 20 + 1 + NAME_CHARS_MAX;
-/// Longest cursor of `sync/global`, in characters: an epoch, and now and as the walk began a decimal 64-bit
-/// number for each of the 64 servers a store can have, and one more; and one of the walk.
-pub const GLOBAL_CURSOR_CHARS_MAX: usize = EPOCH_CHARS_MAX + (2 * 65 + 1) * 21;
+/// Longest cursor of `sync/global`, in characters: an epoch; now and as the walk began a decimal 64-bit number,
+/// and for each of the 64 servers a store can have one and a decimal 32-bit number; and one of the walk.
+pub const GLOBAL_CURSOR_CHARS_MAX: usize = EPOCH_CHARS_MAX + 3 * 21 + 2 * 64 * (21 + 11);
 /// Changed conversations in one answer of `sync/global` when the caller names no number.
 pub const GLOBAL_ITEMS_DEFAULT: u32 = 100;
 /// Conversations in one answer of `sync/digest` when the caller names no number.

@@ -12,7 +12,7 @@
 local CALLER_AHEAD_MAX = 60000
 local pending = redis.call('HMGET', KEYS[1], 'run', 'token')
 if id_of(pending[1]) ~= id_of(ARGV[1]) or pending[2] ~= ARGV[2] then return {'again'} end
-local wall, lost = wall_ms(), false
+local wall, lost = wall_ms(), nil
 -- A caller whose own clock is far off does not drag this one along.
 local now = math.max(wall, math.min(tonumber(ARGV[4]), wall + CALLER_AHEAD_MAX))
 for k = 3, #KEYS, 2 do
@@ -21,8 +21,8 @@ for k = 3, #KEYS, 2 do
     local ms = tonumber(redis.call('HGET', KEYS[k], 'ms') or '0')
     local n = redis.call('HGET', KEYS[k], 'n') or '0'
     if known == 'tail' or known == 'gone' then
-        lost = true
         ms, n = math.max(ms, least, now) + tonumber(ARGV[3]), '0'
+        lost = math.max(lost or 0, ms)
     end
     -- Markers may be gone whose messages SQL has. The log stays: the gate passes over what SQL has of it.
     if known == 'gone' then
@@ -41,7 +41,9 @@ for k = 3, #KEYS, 2 do
     end
 end
 -- Changes that were told of may be lost, too; their numbers go ahead as the clocks do.
-if lost then next_version((now + tonumber(ARGV[3])) * VERSION_STEP) end
+if lost then next_version(lost * VERSION_STEP) end
+-- Elsewhere numbers may be known that will come again: it is another life.
+if lost or redis.call('EXISTS', LIFE) == 0 then redis.call('SET', LIFE, tonumber(string.sub(ARGV[2], 1, 8), 16)) end
 redis.call('SET', KEYS[2], ARGV[5])
 redis.call('DEL', KEYS[1])
 return {'ok'}

@@ -2,10 +2,10 @@
 --
 -- KEYS  1 head, 2 members
 -- ARGV  1 most members of which each is told
--- Gives {"ok", 1 when they are too many to be told, numbers of the last message of the last change of members, and
---       by which it stands in lists, then the members}.
+-- Gives {"ok", 1 when they are too many to be told, the server's life, numbers of its last change, of the last
+--       message, of the last change of members, and by which it stands in lists, then the members}.
 local head = redis.call('HMGET', KEYS[1], 'version', 'membership_version', 'placed')
 local is_wide = redis.call('HLEN', KEYS[2]) > tonumber(ARGV[1])
-local out = {'ok', is_wide and 1 or 0, head[1] or '0', head[2] or '0', head[3] or '0'}
+local out = {'ok', is_wide and 1 or 0, life(), redis.call('GET', CHANGES) or '0', head[1] or '0', head[2] or '0', head[3] or '0'}
 for _, user in ipairs(redis.call('HKEYS', KEYS[2])) do out[#out + 1] = user end
 return out

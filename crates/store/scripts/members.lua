@@ -89,7 +89,7 @@ for i = 1, roles do
         ops[ARGV[a]] = ops[ARGV[a]] or 'o'
     end
 end
-if #lines == 0 then return {'ok', '0', 0, 0} end
+if #lines == 0 then return tell_nothing({'ok'}) end
 local ms, low = tick(clock, tonumber(ARGV[2]))
 local members = redis.call('HLEN', KEYS[4])
 local now = wall_ms() + TIME_ZERO

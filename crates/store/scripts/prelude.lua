@@ -249,7 +249,7 @@ end
 --
 -- Changes are numbered per server, rising, about by time: (ms since the zero of ids) * 4096. A number that
 -- is given because of one of another server is above that one, too.
-local CHANGES, VERSION_STEP = 'im:changes', 4096
+local CHANGES, LIFE, VERSION_STEP = 'im:changes', 'im:life', 4096
 local function next_version(after)
     local last = tonumber(redis.call('GET', CHANGES) or '0')
     local version = string.format('%.0f', math.max(last, wall_ms() * VERSION_STEP - 1, after or 0) + 1)
@@ -333,11 +333,23 @@ local function for_members(op, members)
     return ops
 end
 
--- Adds to a reply what other servers have to be told of a conversation: version, the number by which it stands
--- in lists (0: as new), users, then op and user.
+-- In which life this server gives numbers; 0: it has no name. After a loss numbers may come again.
+local function life()
+    return redis.call('GET', LIFE) or '0'
+end
+
+-- Adds to a reply what other servers have to be told of a conversation: the server's life and version, the number by
+-- which it stands in lists (0: as new), users, then op and user.
 local function tell(out, version, others, said_at)
+    out[#out + 1] = #others > 0 and life() or '0'
     out[#out + 1] = version
     out[#out + 1] = said_at or 0
     out[#out + 1] = #others / 2
     for _, word in ipairs(others) do out[#out + 1] = word end
+end
+
+-- What a script gives that has changed nothing.
+local function tell_nothing(out)
+    tell(out, 0, {})
+    return out
 end

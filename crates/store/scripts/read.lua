@@ -22,7 +22,7 @@ if up_to ~= last and later(up_to, last) == up_to then return {'ahead'} end
 local before, read_ms, read_low, read_count, read_own, muted, set_version =
     string.match(member, '^(%d+ %d+ %d+) (%d+) (%d+) (%d+) (%d+) (%d+) %d+ (%d+)$')
 local read = read_ms .. '-' .. read_low
-if later(read, up_to) == read then return {'ok', '0', 0, 0} end
+if later(read, up_to) == read then return tell_nothing({'ok'}) end
 
 local own = tonumber(redis.call('HGET', KEYS[6], ARGV[5]) or '0')
 local own_since_read = math.max(0, own - tonumber(read_own))

@@ -66,7 +66,7 @@ local function is_same()
 end
 
 local function is_done()
-    return {'ok', before and before.control or '', before and before.seq or 0, entry and 1 or 0, '0', 0, 0}
+    return tell_nothing({'ok', before and before.control or '', before and before.seq or 0, entry and 1 or 0})
 end
 
 if said.kind == CONTROL then return {'control'} end

@@ -21,7 +21,7 @@ end
 -- What is as it is to be is no change.
 local before, muted, read_version = string.match(member or '', '^(.*) (%d+) (%d+) %d+$')
 local is_muting, is_opening = ARGV[7] ~= '' and ARGV[7] ~= muted, ARGV[8] ~= '' and ARGV[8] ~= head[4]
-if not is_muting and not is_opening then return {'ok', '0', 0, 0} end
+if not is_muting and not is_opening then return tell_nothing({'ok'}) end
 
 if redis.call('XLEN', KEYS[2]) >= tonumber(ARGV[3]) then return {'backlog'} end
 

@@ -2,8 +2,8 @@
 --
 -- KEYS  for each conversation: clock, head, members, own, messages
 -- ARGV  1 run, 2 user, 3 stamp up to which messages have expired
--- Gives {"verify"}; or {"ok", number of the server's last change, then for each conversation 28 values}: state (0 not hot, 1 hot, 2 hot
---       under another base), epoch, cid, kind, history, members, seq, count, last, hot, create time,
+-- Gives {"verify"}; or {"ok", number of the last change of this server, its life, then for each conversation 28 values}:
+--       state (0 not hot, 1 hot, 2 hot under another base), epoch, cid, kind, history, members, seq, count, last, hot, create time,
 --       update time, sender, kind and summary of the last message that is shown, its stamp, seq and status, numbers
 --       of the last message, of the last change of members or settings and of the last revision ("" none), number
 --       by which it stands in lists, member ("" none), own, place among those that count of the oldest hot
@@ -14,7 +14,7 @@ local SCAN_MAX = 2000
 local FIELDS = { 'cid', 'kind', 'history', 'members', 'seq', 'count', 'last', 'hot', 'create_time', 'update_time',
     'last_sender', 'last_kind', 'last_summary', 'shown', 'shown_seq', 'shown_status', 'version', 'membership_version',
     'revision_version', 'placed' }
-local out = {'ok', redis.call('GET', CHANGES) or '0'}
+local out = {'ok', redis.call('GET', CHANGES) or '0', life()}
 for k = 1, #KEYS, 5 do
     local clock = clock_of(KEYS[k], ARGV[1])
     if not clock then return {'verify'} end

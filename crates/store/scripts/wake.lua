@@ -4,8 +4,9 @@
 -- KEYS  1 a clock of the server
 -- ARGV  1 run, 2 life of what waits (s), 3 conversations of one user max; then for each conversation:
 --       "tenant/conversation", "messages wait-ms offline-ms" (the tenant's rule), its messages: lines
---       "ms low countable sender" in their order, and who is told: lines "partition own user" (own: countable
---       messages of the user up to now)
+--       "ms low countable sender" in their order, without those that were taken back, and who is told: lines
+--       "partition own user" (own: countable messages of the user up to the last of them, without those that were
+--       taken back)
 -- Gives {"verify"} or {"ok"}.
 --
 -- What waits stands in the hash `n`: for a conversation <c> `w/<c>`, while it is leased `l/<c>`, and when it has

@@ -52,6 +52,7 @@ mod conformance {
     pub mod watched;
     pub mod wide;
     pub mod woken;
+    pub mod woken_own;
 }
 
 mod servers;

@@ -6,6 +6,7 @@
 //! | `im:adoption` | hash `run`, `token` | an adoption under way | until it is done |
 //! | `im:run` | hash | what the last run of the upkeep did | for ever |
 //! | `im:changes` | string | number of the server's last change | for ever |
+//! | `im:life` | string | names the time since the server last lost something: numbers of changes given before may come again | for ever |
 //! | `im:untold` | set | conversations of which users of other servers could not be told, and `tenant/conversation/user` for each such user who has left one | until they were |
 //! | `im:{p}:clock` | hash `run`, `also`, `epoch`, `base`, `ms`, `n`, `db`, `doubt` | the last id given; `run`: the server's run under which that was verified, with a list of servers; `also`: the same with another list in use; `db`: position of the database that has the partition; `base`: the token that hot state carries to be trusted; after a loss `doubt`: when its markers can be relied on again | for ever |
 //! | `im:{p}:log` | stream, field `v` | what SQL does not have yet, in order | entries leave when SQL has them |
@@ -22,7 +23,7 @@
 //! | `im:{p}:x:<c>` | sorted set | messages that were taken back, by their place among those that count; not those that all members had read when it was made | with the head |
 //! | `im:{p}:d:<c>/<sender>/<clientMsgId>` | string | idempotency marker: ms, low, `seq`, fingerprint | as configured, a day |
 //! | `im:{p}:a:<c>` | string | the conversation that is a pair's chat instead of `<c>` | for ever |
-//! | `im:{p}:t:<c>` | hash `said`, `width/<user>`, `member/<user>`, `other/<user>` | number of the last change of each kind that this server was told of a conversation of another one | a day |
+//! | `im:{p}:t:<c>` | hash `life`, `said`, `width/<user>`, `member/<user>`, `other/<user>` | number of the last change of each kind that this server was told of a conversation of another one | a day |
 //! | `im:{p}:u:<tenant>/<user>` | sorted set | the user's conversations by the number of the change with which something was said last (infinite: looked up); complete if it holds `#<run>` | [`super::limits::INDEX_LIFE_S`] |
 //! | `im:{p}:v:<tenant>/<user>` | sorted set | conversations by the number of the last other change; also those the user has left | with the index |
 //! | `im:{p}:s:<u>` | hash `base`, `seen`, `show`, and `d:<device>` each | the user's own state, trusted as a head is: when any device last synced; whether a push may show what was said; for each device when it last synced and when SQL was last told, both 0 of one that was forgotten | [`super::limits::INDEX_LIFE_S`] after a device last synced |

@@ -40,6 +40,9 @@ pub const FORGET_CONVERSATIONS_MAX: usize = 200;
 pub const WAKE_USERS_MAX: usize = 1_000;
 /// Conversations whose members are read by one call of a script.
 pub const WAKE_CONVERSATIONS_MAX: usize = 200;
+/// Messages that came after those that are told: so many are looked at for those of the recipients' own, of which the
+/// hot ones are looked at by a script.
+pub const WAKE_SINCE_MAX: u64 = 2_000;
 /// Users whom one drain batch tells of its messages, about: a fraction of a second. The others are told
 /// afterwards.
 pub const WAKE_IN_DRAIN_MAX: usize = 5_000;

@@ -10,6 +10,7 @@ mod due;
 mod lease;
 mod preview;
 mod standing;
+mod talk;
 pub(super) mod wake;
 
 pub(super) use due::due;

@@ -72,6 +72,11 @@ pub(super) fn id(reply: &mut Reply) -> Result<MsgId> {
     stamp::parse(&text).ok_or_else(|| Error::internal(format!("expected a stamp in a reply, found {text}")))
 }
 
+/// The life of a server, as scripts say it.
+pub(super) fn life(reply: &mut Reply) -> Result<u32> {
+    u32::try_from(reply.number()?).map_err(|_| Error::internal("the life of a server is malformed"))
+}
+
 /// The join floor of a member as the hot store writes it.
 fn joined_at(member: &str) -> Result<MsgId> {
     let mut parts = member.split(' ').skip(1).map(str::parse);

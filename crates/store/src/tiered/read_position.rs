@@ -1,7 +1,7 @@
 //! What a user has read.
 //!
-//! Of the messages up to a place two numbers are kept: how many count, which the message at the place says, and how many
-//! of them are the user's own, which has to be counted.
+//! Of the messages up to a place two numbers are kept: how many count, which the message at the place says, and
+//! how many of them are the user's own, which has to be counted.
 
 use super::keys::Place;
 use super::tell::{Tale, tell};
@@ -108,7 +108,8 @@ async fn look_up<R: Redis, P: Postgres>(
     up_to: MsgId,
     far: &Far,
 ) -> Result<Below> {
-    // A message counts if it raises the number of those that do, and was not taken back. Messages up to the place may be purged.
+    // A message counts if it raises the number of those that do, and was not taken back. Messages up to the place
+    // may be purged.
     const STATEMENT: &str = "
         WITH place AS MATERIALIZED (SELECT coalesce(
             (SELECT countable FROM message WHERE cid = $1::bigint AND msg_id <= $2::bigint

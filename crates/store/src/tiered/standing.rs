@@ -7,6 +7,7 @@ use super::{Tiered, limits, persist};
 use crate::postgres::Postgres;
 use crate::redis::Redis;
 use im_domain::conversation::Conversation;
+use im_domain::global::LookedUp;
 use im_domain::storage::Actor;
 use im_domain::{ConversationId, MsgId, Result};
 use std::collections::{BTreeMap, HashMap};
@@ -24,7 +25,7 @@ pub(super) struct Standing {
     pub read_version: u64,
     pub set_version: u64,
     /// Of a conversation that is hot: up to this number no change of any that its server was asked about is missing.
-    pub seen_up_to: u64,
+    pub seen_up_to: LookedUp,
 }
 
 /// The conversations, by name; those that the user is no member of are left out. However many there are, each server
@@ -37,7 +38,7 @@ pub(super) async fn standing<R: Redis, P: Postgres>(
     let expired = store.expired_up_to();
     let mut found = HashMap::with_capacity(places.len());
     let mut is_cold: BTreeMap<usize, Vec<String>> = BTreeMap::new();
-    let mut seen: BTreeMap<usize, u64> = BTreeMap::new();
+    let mut seen: BTreeMap<usize, LookedUp> = BTreeMap::new();
     for (node, places) in parts(store, places) {
         let (last_change, views) = View::all(store, node, &places, Some(&actor.user)).await?;
         let seen_up_to = *seen.entry(node).or_insert(last_change);
@@ -64,7 +65,9 @@ pub(super) async fn standing<R: Redis, P: Postgres>(
             for (id, view) in cold(store, database, actor, part.to_vec()).await? {
                 let Some(facts) = view.facts() else { continue };
                 let name = format!("{}/{id}", actor.tenant);
-                found.extend(Standing::of(&view, facts, id, expired, 0)?.map(|one| (name, one)));
+                found.extend(
+                    Standing::of(&view, facts, id, expired, LookedUp::default())?.map(|one| (name, one)),
+                );
             }
         }
     }
@@ -77,7 +80,7 @@ impl Standing {
         facts: &Facts,
         id: ConversationId,
         expired: MsgId,
-        seen_up_to: u64,
+        seen_up_to: LookedUp,
     ) -> Result<Option<Self>> {
         let Some(member) = &facts.member else { return Ok(None) };
         Ok(Some(Self {

@@ -5,15 +5,19 @@
 //! They are told before the call is answered. Whoever should have told them may die before that: the drain
 //! tells them once more, of everything that is in the log. A server that is away is told when it is back.
 
+mod untold;
+
+pub(super) use untold::catch_up;
+
 use super::entry::{self, Body, Entry};
 use super::keys::{self, Place, partition_of_user};
-use super::warm::warm;
-use super::{Tiered, limits, script};
+use super::{Tiered, limits, read, script};
 use crate::arguments;
 use crate::postgres::Postgres;
 use crate::redis::{Argument, Redis, Reply};
 use im_domain::{Error, Result, Tenant, UserId};
 use std::collections::{BTreeMap, BTreeSet};
+use untold::Untold;
 
 /// What happened, for whom; see `note()` in prelude.lua.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -44,7 +48,8 @@ impl Op {
 /// What users of other servers are to be told of a conversation.
 #[derive(Default)]
 pub(super) struct Tale {
-    /// Number of the change on the conversation's server.
+    /// In which life the conversation's server numbered the change, and how.
+    life: u32,
     version: u64,
     /// Number by which the conversation stands in lists; 0: as new.
     said_at: u64,
@@ -55,10 +60,10 @@ pub(super) struct Tale {
 impl Tale {
     /// Takes what `tell()` of the scripts has added to a reply.
     pub fn take(reply: &mut Reply) -> Result<Self> {
-        let (version, said_at) = (reply.number()?, reply.number()?);
-        let count = reply.number()?;
+        let life = read::life(reply)?;
+        let (version, said_at, count) = (reply.number()?, reply.number()?, reply.number()?);
         let ops = (0..count).map(|_| Ok((reply.text()?, reply.text()?))).collect::<Result<_>>()?;
-        Ok(Self { version, said_at, ops })
+        Ok(Self { life, version, said_at, ops })
     }
 
     fn add(&mut self, op: Op, user: &str) {
@@ -80,38 +85,11 @@ pub(super) async fn tell<R: Redis, P: Postgres>(
     let mut untold = arguments![keys::UNTOLD, place.name.as_str()];
     for (_, user) in tale.ops.iter().filter(|(op, _)| op == Op::Left.letter()) {
         if away.contains(&node_of(store, &tenant, user)?) {
-            untold.push(Argument::from(Untold::Leaver(place.clone(), user.clone()).text()));
+            untold.push(Untold::Leaver(place.clone(), user.clone()).text().into());
         }
     }
     store.node(store.node_of(place.partition))?.redis.command("SADD", untold).await?;
     Ok(())
-}
-
-/// What could not be told. What has happened to members a conversation tells itself; those who have left it are in it
-/// no more, and take no more room here than their membership did there.
-enum Untold {
-    Conversation(Place),
-    Leaver(Place, String),
-}
-
-impl Untold {
-    /// No name holds a slash.
-    fn text(&self) -> String {
-        match self {
-            Self::Conversation(place) => place.name.clone(),
-            Self::Leaver(place, user) => format!("{}/{user}", place.name),
-        }
-    }
-
-    fn parse(text: &str) -> Option<Self> {
-        match Place::named(text) {
-            Some(place) => Some(Self::Conversation(place)),
-            None => {
-                let (name, user) = text.rsplit_once('/')?;
-                Some(Self::Leaver(Place::named(name)?, user.to_owned()))
-            }
-        }
-    }
 }
 
 /// The server of a user's index.
@@ -128,7 +106,9 @@ async fn tell_all<R: Redis, P: Postgres>(
     let tenant = Tenant::parse(place.tenant())?;
     let mut parts: BTreeMap<usize, Vec<Argument>> = BTreeMap::new();
     for (op, user) in &tale.ops {
-        let begin = || arguments![limits::INDEX_LIFE_S, place.name.as_str(), tale.version, tale.said_at];
+        let name = place.name.as_str();
+        let life = u64::from(tale.life);
+        let begin = || arguments![limits::INDEX_LIFE_S, name, life, tale.version, tale.said_at];
         let part = parts.entry(node_of(store, &tenant, user)?).or_insert_with(begin);
         part.extend(arguments![op.as_str(), user.as_str()]);
     }
@@ -148,6 +128,9 @@ async fn tell_all<R: Redis, P: Postgres>(
 /// Who is to be told of what happens in a hot conversation, as it is now.
 struct Audience {
     is_wide: bool,
+    /// The server's life, and its last change.
+    life: u32,
+    last: u64,
     said: u64,
     changed: u64,
     placed: u64,
@@ -163,12 +146,18 @@ impl Audience {
         let mut reply = script::AUDIENCE.run(redis, &keys, &arguments).await?;
         reply.text()?;
         let is_wide = reply.number()? == 1;
+        let (life, last) = (read::life(&mut reply)?, reply.number()?);
         let (said, changed, placed) = (reply.number()?, reply.number()?, reply.number()?);
         let mut members = BTreeSet::new();
         while reply.left() > 0 {
             members.insert(reply.text()?);
         }
-        Ok(Self { is_wide, said, changed, placed, members })
+        Ok(Self { is_wide, life, last, said, changed, placed, members })
+    }
+
+    /// Begins a tale of a change. The server may have lost what it was read from: its number is then below.
+    fn tale(&self, version: u64) -> Tale {
+        Tale { life: self.life, version: version.min(self.last), ..Tale::default() }
     }
 }
 
@@ -185,7 +174,8 @@ pub(super) async fn repeat<R: Redis, P: Postgres>(store: &Tiered<R, P>, entries:
                 said.insert(&entry.place);
             }
             Body::Read(read) => {
-                let mut tale = Tale { version: read.version, ..Tale::default() };
+                let audience = Audience::of(store, &entry.place).await?;
+                let mut tale = audience.tale(read.version);
                 tale.add(Op::Other, &read.user);
                 tell(store, &entry.place, &elsewhere(store, &entry.place, tale)?).await?;
             }
@@ -204,7 +194,7 @@ pub(super) async fn repeat<R: Redis, P: Postgres>(store: &Tiered<R, P>, entries:
     for place in said {
         let audience = Audience::of(store, place).await?;
         if !audience.is_wide {
-            let mut tale = Tale { version: audience.said, ..Tale::default() };
+            let mut tale = audience.tale(audience.said);
             audience.members.iter().for_each(|user| tale.add(Op::Said, user));
             tell(store, place, &elsewhere(store, place, tale)?).await?;
         }
@@ -246,7 +236,7 @@ async fn repeat_change<R: Redis, P: Postgres>(
     change: &Change<'_>,
 ) -> Result<()> {
     let audience = Audience::of(store, place).await?;
-    let mut tale = Tale { version: change.version, said_at: audience.placed, ops: Vec::new() };
+    let mut tale = Tale { said_at: audience.placed, ..audience.tale(change.version) };
     let join = if audience.is_wide { Op::JoinedWide } else { Op::Joined };
     for user in change.joined.iter().filter(|user| audience.members.contains(user.as_str())) {
         tale.add(join, user.as_str());
@@ -278,50 +268,4 @@ fn elsewhere<R: Redis, P: Postgres>(store: &Tiered<R, P>, place: &Place, mut tal
     };
     tale.ops.retain(|(_, user)| is_elsewhere(user));
     Ok(tale)
-}
-
-/// Tells what a server could not be told when it happened.
-pub(super) async fn catch_up<R: Redis, P: Postgres>(store: &Tiered<R, P>, node: usize) -> Result<()> {
-    if store.nodes.len() == 1 {
-        return Ok(());
-    }
-    let redis = &store.node(node)?.redis;
-    let names = redis.command("SRANDMEMBER", arguments![keys::UNTOLD, limits::UNTOLD_PER_RUN_MAX]).await?;
-    let mut names = Reply::new(names);
-    while names.left() > 0 {
-        let name = names.text()?;
-        // First, so that what happens meanwhile is noted anew.
-        redis.command("SREM", arguments![keys::UNTOLD, name.as_str()]).await?;
-        let Some(untold) = Untold::parse(&name) else { continue };
-        let told = tell_as_it_is(store, &untold).await;
-        if !matches!(told, Ok(true)) {
-            redis.command("SADD", arguments![keys::UNTOLD, name.as_str()]).await?;
-        }
-        match told {
-            Ok(true) => {}
-            // As long as a server is away, those that are not wait for nothing.
-            Ok(false) | Err(Error::HotUnavailable { .. } | Error::SqlUnavailable { .. }) => return Ok(()),
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(())
-}
-
-/// Tells how a conversation stands now: all members of other servers, or who has left it and is still gone. Gives
-/// whether all of them could be told.
-async fn tell_as_it_is<R: Redis, P: Postgres>(store: &Tiered<R, P>, untold: &Untold) -> Result<bool> {
-    let (Untold::Conversation(place) | Untold::Leaver(place, _)) = untold;
-    // It may have cooled while the server was away.
-    warm(store, place).await?;
-    let audience = Audience::of(store, place).await?;
-    let mut tale = Tale { version: audience.said.max(audience.changed), ..Tale::default() };
-    match untold {
-        Untold::Conversation(_) => {
-            let op = if audience.is_wide { Op::BecameWide } else { Op::Joined };
-            audience.members.iter().for_each(|user| tale.add(op, user));
-        }
-        Untold::Leaver(_, user) if !audience.members.contains(user) => tale.add(Op::Left, user),
-        Untold::Leaver(..) => {}
-    }
-    Ok(tell_all(store, place, &elsewhere(store, place, tale)?).await?.is_empty())
 }

@@ -9,6 +9,7 @@ use crate::redis::{Redis, Reply};
 use crate::sql::{Row, Value};
 use crate::{arguments, params};
 use im_domain::conversation::{Conversation, ConversationKind, History, LastMessage};
+use im_domain::global::LookedUp;
 use im_domain::message::{Kind, SUMMARY_BYTES, Status, summary_of_bytes};
 use im_domain::storage::Actor;
 use im_domain::{ConversationId, Error, MsgId, Result, UserId};
@@ -101,7 +102,7 @@ impl View {
         node: usize,
         places: &[Place],
         user: Option<&UserId>,
-    ) -> Result<(u64, Vec<Self>)> {
+    ) -> Result<(LookedUp, Vec<Self>)> {
         let keys: Vec<String> = places
             .iter()
             .flat_map(|place| [place.clock(), place.head(), place.members(), place.own(), place.messages()])
@@ -110,7 +111,7 @@ impl View {
         // No user has an empty name.
         let arguments = arguments![user.map_or("", UserId::as_str), expired];
         let (_, mut reply) = store.ask_node(node, &script::VIEWS, &keys, arguments).await?;
-        let last_change = version(&mut reply)?;
+        let last_change = LookedUp { number: version(&mut reply)?, life: read::life(&mut reply)? };
         let views: Result<_> = places.iter().map(|_| Self::take(&mut reply)).collect();
         Ok((last_change, views?))
     }

@@ -1,12 +1,15 @@
 //! What the tiered engine does when Redis has lost everything it held.
 
-use super::backend::{Backend, block_on};
+use super::backend::{Backend, INDEX_MEMBERS, block_on, machine_ms};
+use super::site::{Site, drain};
 use super::talk::*;
 use super::tiered::{Drained, Hot, TieredBackend};
+use crate::servers::redis::{RedisServer, command_at};
 use im_domain::Error;
 use im_domain::message::Ack;
 use im_domain::page::{Direction, ResetReason, SyncQuery};
 use im_domain::storage::Storage;
+use std::collections::BTreeSet;
 
 #[test]
 fn what_sql_had_is_served_and_numbers_and_ids_go_on_in_a_new_epoch() {
@@ -34,6 +37,56 @@ fn what_sql_had_is_served_and_numbers_and_ids_go_on_in_a_new_epoch() {
     assert_eq!(reset.map(|reset| reset.reason), Some(ResetReason::EpochChanged));
     let resumed = sync(&store, "b", "phone", sync_query("c", None)).unwrap();
     assert_eq!((resumed.position, resumed.page.messages[0].msg_id), (ids[1], ids[2]));
+}
+
+/// The server's clock was ahead, so what it counts begins anew below what devices know.
+#[test]
+fn after_the_loss_of_one_server_users_of_all_are_told_of_what_comes_next() {
+    const USERS: [&str; 6] = ["a0", "a1", "a2", "a3", "a4", "a5"];
+    let mut site = Site::new(2, 1);
+    site.redis[1] = RedisServer::start(Some(machine_ms() + 40_000));
+    let store = site.engine();
+    let crowd: Vec<String> = (0..INDEX_MEMBERS).map(|n| format!("m{n}")).collect();
+    let names: Vec<String> = (0..6).flat_map(|n| [format!("narrow{n}"), format!("wide{n}")]).collect();
+    for name in &names {
+        let members = crowd.iter().map(String::as_str).filter(|_| name.starts_with("wide"));
+        group(&store, name, &USERS.into_iter().chain(members).collect::<Vec<_>>());
+    }
+    let say = |n| names.iter().for_each(|name| drop(send(&store, "a0", name, n)));
+    let ask = |user: &str, cursor: &mut String| {
+        let (mut told, mut is_reset) = (BTreeSet::new(), false);
+        loop {
+            let answer = global(&store, user, None, cursor, 5).unwrap();
+            is_reset |= answer.reset.is_some();
+            told.extend(answer.changed.iter().map(|one| one.conversation.to_string()));
+            *cursor = answer.cursor;
+            if !answer.has_more {
+                return (told, is_reset);
+            }
+        }
+    };
+    say(1);
+    drain(&store);
+    // What SQL never gets.
+    site.redis[1].set_clock(machine_ms() + 80_000);
+    say(2);
+    let mut cursors = USERS.map(|user| (user, String::new()));
+    for (user, cursor) in &mut cursors {
+        ask(user, cursor);
+        assert_eq!(ask(user, cursor), (BTreeSet::new(), false));
+    }
+    command_at(site.redis[1].url(), "FLUSHALL", Vec::new()).unwrap();
+    site.redis[1].set_clock(machine_ms());
+    say(3);
+    let all: BTreeSet<String> = names.iter().cloned().collect();
+    let mut resets = 0;
+    for (user, cursor) in &mut cursors {
+        let (told, is_reset) = ask(user, cursor);
+        assert_eq!(told, all, "{user}");
+        resets += usize::from(is_reset);
+        assert_eq!(ask(user, cursor), (BTreeSet::new(), false), "{user}");
+    }
+    assert!((1..USERS.len()).contains(&resets), "{resets} of these users have their index on the server");
 }
 
 #[test]
@@ -106,7 +159,7 @@ fn an_entry_with_a_stamp_that_was_never_given_is_set_aside_and_hides_nothing() {
     let forged = format!("p\n{}\n{low}\nacme/c\n1-1\na\nphone\n1-1\n1\n", ms + 3_600_000);
     let log = format!("im:{{{partition}}}:log");
     let entry = im_store::arguments![log.as_str(), "*", "v", forged];
-    crate::servers::redis::command_at(backend.redis_url(), "XADD", entry).unwrap();
+    command_at(backend.redis_url(), "XADD", entry).unwrap();
     send(&store, "a", "c", 1);
     let report = block_on(store.run(&[im_domain::upkeep::Task::Drain], 10_000)).unwrap();
     assert_eq!((report.drained, report.dead_lettered, report.backlog), (2, 1, 0));
@@ -122,7 +175,7 @@ fn a_full_redis_is_drained_all_the_same() {
     }
     let set = |value: &str| {
         let setting = im_store::arguments!["SET", "maxmemory", value];
-        crate::servers::redis::command_at(backend.redis_url(), "CONFIG", setting).unwrap();
+        command_at(backend.redis_url(), "CONFIG", setting).unwrap();
     };
     set("1mb");
     let refused = block_on(store.append(&actor("a"), vec![draft("a", "c", "full", "x")], Ack::Accepted));

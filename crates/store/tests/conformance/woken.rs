@@ -30,14 +30,14 @@ in_every_mode!(
 );
 
 /// Longer than anybody is asked to wait, in milliseconds.
-const WAIT_MS: u64 = 300_000;
+pub const WAIT_MS: u64 = 300_000;
 const LEASE_MS: u64 = 60_000;
 
-fn tenant() -> Tenant {
+pub fn tenant() -> Tenant {
     Tenant::parse("acme").unwrap()
 }
 
-fn run(store: &impl Storage) {
+pub fn run(store: &impl Storage) {
     assert_eq!(block_on(store.run(&[Task::Drain], 10_000)).unwrap().backlog, 0);
 }
 
@@ -49,16 +49,16 @@ fn due_of(store: &impl Storage, limit: u32, confirm: &[String]) -> Vec<Due> {
     due
 }
 
-fn due(store: &impl Storage) -> Vec<Due> {
+pub fn due(store: &impl Storage) -> Vec<Due> {
     due_of(store, 100, &[])
 }
 
 /// User, messages, conversations.
-fn counts(due: &[Due]) -> Vec<(&str, u64, u64)> {
+pub fn counts(due: &[Due]) -> Vec<(&str, u64, u64)> {
     due.iter().map(|due| (due.user.as_str(), due.messages, due.conversations)).collect()
 }
 
-fn send_all(
+pub fn send_all(
     store: &impl Storage,
     sender: &str,
     conversation: &str,

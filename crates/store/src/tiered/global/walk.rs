@@ -4,7 +4,7 @@
 use crate::tiered::index::{Noted, NotedChange};
 use crate::tiered::keys::Place;
 use crate::tiered::standing::Standing;
-use im_domain::global::{ChangeKind, Changed, GlobalCursor, Known, WalkStart};
+use im_domain::global::{ChangeKind, Changed, GlobalCursor, Known, LookedUp, WalkStart};
 use im_domain::{ConversationId, MsgId, Result};
 use std::collections::{BTreeMap, HashMap};
 
@@ -30,7 +30,7 @@ pub struct Walk {
 /// What a device knew of a conversation when its walk began.
 pub struct KnownBefore {
     noted: u64,
-    looked_up: u64,
+    looked_up: LookedUp,
     /// The conversation is on the server of the index: their numbers compare.
     is_near: bool,
 }
@@ -38,7 +38,7 @@ pub struct KnownBefore {
 impl Walk {
     pub fn new(nodes: usize, noted: &Noted, cursor: Option<&GlobalCursor>, limit: usize) -> Self {
         let mut known = cursor.map(|cursor| cursor.known.clone()).unwrap_or_default();
-        known.looked_up.resize(nodes, 0);
+        known.looked_up.resize(nodes, LookedUp::default());
         let start = match cursor {
             None => WalkStart { last: noted.last, known: known.clone() },
             Some(GlobalCursor { walk: Some(start), .. }) => start.clone(),
@@ -109,7 +109,7 @@ impl Walk {
         found: &HashMap<String, Standing>,
         node_of: impl Fn(&Place) -> usize,
     ) {
-        let mut parts: BTreeMap<usize, Vec<(u64, &Place, u64)>> = BTreeMap::new();
+        let mut parts: BTreeMap<usize, Vec<(u64, &Place, LookedUp)>> = BTreeMap::new();
         for place in &noted.looked_up {
             let Some(one) = found.get(&place.name) else { continue };
             let newest = one.versions.said.max(one.versions.membership).max(one.versions.revision);
@@ -121,19 +121,23 @@ impl Walk {
             }
         }
         for (node, mut changes) in parts {
-            let Some(up_to) = self.known.looked_up.get(node).copied() else { continue };
+            let Some(known) = self.known.looked_up.get_mut(node) else { continue };
+            // Of a life of the server that has ended the device knows nothing that helps.
+            let life = changes.first().map_or(0, |(.., seen_up_to)| seen_up_to.life);
+            *known = LookedUp { number: known.number_in(life), life };
+            let up_to = known.number;
             changes.retain(|(newest, ..)| *newest > up_to);
-            changes.sort_unstable();
+            changes.sort_unstable_by_key(|(newest, place, _)| (*newest, *place));
             for (newest, place, seen_up_to) in changes {
                 if self.taken.len() == self.limit && !self.taken.iter().any(|taken| taken.place == *place) {
                     self.has_more = true;
                     return;
                 }
                 self.look_up(place);
-                if let Some(up_to) = self.known.looked_up.get_mut(node) {
+                if let Some(known) = self.known.looked_up.get_mut(node) {
                     // What changed while they were asked about in parts is named once more: another may have changed
                     // before it and after its part.
-                    *up_to = newest.min(seen_up_to).max(*up_to);
+                    known.number = newest.min(seen_up_to.number).max(known.number);
                 }
             }
         }
@@ -184,7 +188,10 @@ impl Taken {
             // By which numbers it has changed is not kept.
             return ChangeKind::ALL.to_vec();
         }
-        let after = if self.is_looked_up { known.looked_up } else { known.noted };
+        let after = match self.is_looked_up {
+            true => known.looked_up.number_in(standing.seen_up_to.life),
+            false => known.noted,
+        };
         // Numbers of another server say nothing about one of the index's.
         let is_unclear = !known.is_near && !self.is_looked_up;
         let is_own = |version: u64| match known.is_near {

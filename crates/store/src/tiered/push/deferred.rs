@@ -6,11 +6,12 @@
 
 use super::super::keys::{self, Place};
 use super::super::{Tiered, limits, script, stamp, topology, unknown_word};
-use super::wake::{Talk, rule, wake_all};
+use super::talk::{Talk, rule};
+use super::wake::wake_all;
 use crate::arguments;
 use crate::postgres::Postgres;
 use crate::redis::{Redis, Reply};
-use im_domain::{Error, MsgId, Result, Tenant};
+use im_domain::{Error, Result, Tenant};
 
 /// Keeps what was said in conversations of a partition until somebody tells their members.
 pub(super) async fn defer<R: Redis, P: Postgres>(
@@ -67,7 +68,7 @@ async fn tell_next<R: Redis, P: Postgres>(store: &Tiered<R, P>, node: usize) -> 
         word => return Err(unknown_word("take_deferred", word)),
     }
     let talk = take(store, &mut reply)?;
-    let (place, last) = (talk.place.clone(), last_of(&talk.messages).unwrap_or_default());
+    let (place, (_, last, _)) = (talk.place.clone(), talk.extent());
     let begun = store.now_ms();
     wake_all(store, talk).await?;
     let pause_ms = store.now_ms().saturating_sub(begun).saturating_mul(limits::DEFERRED_PAUSE);
@@ -87,10 +88,4 @@ fn take<R: Redis, P: Postgres>(store: &Tiered<R, P>, reply: &mut Reply) -> Resul
     let cid = super::super::read::id(reply)?;
     let rule = rule(store, &Tenant::parse(place.tenant())?);
     Ok(Talk { place, cid, rule, messages: reply.text()? })
-}
-
-/// The last of some messages.
-fn last_of(messages: &str) -> Option<MsgId> {
-    let mut numbers = messages.lines().last()?.split(' ').map(str::parse);
-    Some(stamp::join(numbers.next()?.ok()?, numbers.next()?.ok()?))
 }

@@ -3,7 +3,7 @@
 use super::super::keys::{self, UserPlace};
 use super::super::{Tiered, home, limits, script, stamp, topology, unknown_word};
 use super::standing::Since;
-use super::wake;
+use super::talk;
 use crate::arguments;
 use crate::postgres::Postgres;
 use crate::redis::{Argument, Redis, Reply};
@@ -120,7 +120,7 @@ impl<R: Redis, P: Postgres> Desk<'_, R, P> {
             PUSH_LEASE_MS,
             limits::INDEX_LIFE_S,
             PUSH_CONVERSATIONS_MAX as u64,
-            wake::rule(self.store, self.tenant),
+            talk::rule(self.store, self.tenant),
             ended.done.len() as u64
         ];
         arguments.extend(ended.done.iter().flat_map(Lease::describe));

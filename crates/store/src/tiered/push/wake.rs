@@ -1,20 +1,20 @@
 //! Telling users of messages that they may have to be woken for, as the drain comes upon them.
 //!
 //! The recipients are the members of the conversation but the sender, as they are then, unless they have muted
-//! it; each user's server is told ([`script::WAKE`]), many users at a time. A drain that dies in between
-//! repeats this with its batch, and each message counts once for each user. Conversations with very many
+//! it; what was taken back by then is told to nobody. Each user's server is told ([`script::WAKE`]), many users at a
+//! time. A drain that dies in between repeats this with its batch, and each message counts once for each user. Conversations with very many
 //! members are put off ([`super::deferred`]). A server that is away is not waited for: the entries leave the
 //! log in any case, since SQL has them, and its users are woken by what comes next.
 
-use super::super::entry::{Body, Entry};
-use super::super::keys::{self, Place, UserPlace};
-use super::super::{Tiered, limits, script, stamp, unknown_word};
+use super::super::entry::Entry;
+use super::super::keys::{self, UserPlace};
+use super::super::{Tiered, limits, read, script, stamp, unknown_word};
 use super::deferred;
+use super::talk::{Talk, talks};
 use crate::postgres::Postgres;
-use crate::redis::{Argument, Redis, Reply};
+use crate::redis::{Redis, Reply};
 use crate::{arguments, params};
 use im_domain::limits::PUSH_CONVERSATIONS_MAX;
-use im_domain::message::Kind;
 use im_domain::{Error, MsgId, Result, Tenant, UserId};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -47,44 +47,6 @@ struct Bounds {
     users: usize,
 }
 
-/// What was said in a conversation.
-pub(super) struct Talk {
-    pub place: Place,
-    pub cid: MsgId,
-    /// The tenant's rule and the messages, as `wake.lua` takes them.
-    pub rule: String,
-    pub messages: String,
-}
-
-/// By conversation, the messages that count.
-fn talks<'a, R: Redis, P: Postgres>(
-    store: &Tiered<R, P>,
-    entries: impl Iterator<Item = &'a Entry>,
-) -> Result<Vec<Talk>> {
-    let mut said: BTreeMap<&Place, (MsgId, BTreeMap<MsgId, String>)> = BTreeMap::new();
-    for entry in entries {
-        let Body::Message(message) = &entry.body else { continue };
-        if message.record.silent || message.record.kind == Kind::Recall {
-            continue;
-        }
-        let (ms, low) = stamp::parts(message.msg_id);
-        let line = format!("{ms} {low} {} {}\n", message.countable, message.record.sender);
-        let (_, lines) = said.entry(&entry.place).or_insert_with(|| (message.cid, BTreeMap::new()));
-        lines.insert(message.msg_id, line);
-    }
-    let talk = |(place, (cid, lines)): (&Place, (MsgId, BTreeMap<MsgId, String>))| {
-        let rule = rule(store, &Tenant::parse(place.tenant())?);
-        Ok(Talk { place: place.clone(), cid, rule, messages: lines.into_values().collect() })
-    };
-    said.into_iter().map(talk).collect()
-}
-
-/// A tenant's rule as scripts take it.
-pub(super) fn rule<R: Redis, P: Postgres>(store: &Tiered<R, P>, tenant: &Tenant) -> String {
-    let rule = store.settings.push.of(tenant);
-    format!("{} {} {}", rule.messages, rule.wait_ms, rule.offline_ms)
-}
-
 struct Alarm<'a, R, P> {
     store: &'a Tiered<R, P>,
     partition: u8,
@@ -92,6 +54,8 @@ struct Alarm<'a, R, P> {
     talks: &'a [Talk],
     /// For each server, who of its users is to be told of which talk.
     told: BTreeMap<usize, Vec<(usize, UserPlace, u64)>>,
+    /// The messages of each talk that were taken back meanwhile.
+    gone: BTreeMap<usize, BTreeSet<MsgId>>,
     /// How many were gathered so far.
     count: usize,
     /// Servers that could not be reached.
@@ -103,7 +67,7 @@ struct Alarm<'a, R, P> {
 impl<'a, R: Redis, P: Postgres> Alarm<'a, R, P> {
     fn new(store: &'a Tiered<R, P>, partition: u8, database: usize, talks: &'a [Talk]) -> Self {
         let (told, away, put_off) = (BTreeMap::new(), BTreeSet::new(), Vec::new());
-        Self { store, partition, database, talks, told, count: 0, away, put_off }
+        Self { store, partition, database, talks, told, gone: BTreeMap::new(), count: 0, away, put_off }
     }
 
     /// Tells the members of all talks, or of as many as the bounds allow; gives those that are put off.
@@ -133,12 +97,15 @@ impl<'a, R: Redis, P: Postgres> Alarm<'a, R, P> {
         let asked: Vec<(usize, String, &Talk)> =
             part.into_iter().filter_map(|(at, cursor)| Some((at, cursor, self.talks.get(at)?))).collect();
         let mut keys = vec![keys::clock(self.partition)];
-        keys.extend(
-            asked.iter().flat_map(|(_, _, Talk { place, .. })| [place.head(), place.members(), place.own()]),
-        );
+        keys.extend(asked.iter().flat_map(|(.., Talk { place, .. })| {
+            [place.head(), place.members(), place.own(), place.messages()]
+        }));
         let members_max = bounds.map_or(0, |bounds| bounds.members);
-        let mut arguments = arguments![limits::WAKE_USERS_MAX as u64, members_max];
-        arguments.extend(asked.iter().map(|(_, cursor, _)| Argument::from(cursor.as_str())));
+        let mut arguments = arguments![limits::WAKE_USERS_MAX as u64, members_max, limits::WAKE_SINCE_MAX];
+        for (_, cursor, talk) in &asked {
+            let (first, last, _) = talk.extent();
+            arguments.extend(arguments![cursor.as_str(), stamp::text(first), stamp::text(last)]);
+        }
         let (_, mut reply) = self.store.ask(self.partition, &script::RECIPIENTS, &keys, arguments).await?;
         let mut left = Vec::new();
         for (at, cursor, talk) in asked {
@@ -157,6 +124,8 @@ impl<'a, R: Redis, P: Postgres> Alarm<'a, R, P> {
     }
 
     async fn take(&mut self, at: usize, talk: &Talk, reply: &mut Reply) -> Result<()> {
+        let gone = (0..reply.number()?).map(|_| read::id(reply)).collect::<Result<Vec<_>>>()?;
+        self.gone.entry(at).or_default().extend(gone);
         for _ in 0..reply.number()? {
             let user = UserId::parse(reply.text()?)?;
             self.add(at, talk, &user, reply.number()?).await?;
@@ -166,14 +135,28 @@ impl<'a, R: Redis, P: Postgres> Alarm<'a, R, P> {
 
     /// The members of a conversation that is not hot, or not trusted.
     async fn gather_cold(&mut self, at: usize, talk: &Talk) -> Result<()> {
-        const STATEMENT: &str = "
-            SELECT user_id, own FROM member WHERE cid = $1::bigint AND user_id > $2::text AND muted = 0
+        const GONE: &str = "
+            SELECT msg_id FROM revision WHERE cid = $1::bigint AND msg_id BETWEEN $2::bigint AND $3::bigint
+                AND action = 1";
+        // A message counts if it raises the number of those that do.
+        const MEMBERS: &str = "
+            WITH since AS MATERIALIZED (SELECT sender, count(*) AS sent FROM (
+                SELECT sender, status, countable - lag(countable, 1, $5::bigint) OVER (ORDER BY msg_id) AS counts
+                FROM message WHERE cid = $1::bigint AND msg_id > $4::bigint ORDER BY msg_id LIMIT $6::bigint) m
+                WHERE m.counts > 0 AND m.status = 0 GROUP BY sender)
+            SELECT user_id, greatest(0, own - coalesce((SELECT sent FROM since WHERE sender = user_id), 0))
+            FROM member WHERE cid = $1::bigint AND user_id > $2::text AND muted = 0
             ORDER BY user_id LIMIT $3::bigint";
         let db = self.store.database(self.database)?;
+        let (first, last, countable) = talk.extent();
+        let gone = db.query(GONE, params![talk.cid, first, last]).await?;
+        let gone = gone.into_iter().map(|mut row| row.msg_id()).collect::<Result<Vec<_>, _>>()?;
+        self.gone.entry(at).or_default().extend(gone);
         let mut after = String::new();
         loop {
-            let parameters = params![talk.cid, after.as_str(), limits::WAKE_USERS_MAX as u64];
-            let rows = db.query(STATEMENT, parameters).await?;
+            let most = limits::WAKE_USERS_MAX as u64;
+            let parameters = params![talk.cid, after.as_str(), most, last, countable, limits::WAKE_SINCE_MAX];
+            let rows = db.query(MEMBERS, parameters).await?;
             if rows.is_empty() {
                 return Ok(());
             }
@@ -209,11 +192,10 @@ impl<'a, R: Redis, P: Postgres> Alarm<'a, R, P> {
             users.entry(*at).or_default().push_str(&format!("{} {own} {user}\n", place.partition));
         }
         let mut arguments = arguments![limits::INDEX_LIFE_S, PUSH_CONVERSATIONS_MAX as u64];
-        for (talk, users) in users.iter().filter_map(|(at, users)| Some((self.talks.get(*at)?, users))) {
-            let Talk { place, rule, messages, .. } = talk;
-            arguments.extend(
-                [place.name.as_str(), rule.as_str(), messages.as_str(), users.as_str()].map(Argument::from),
-            );
+        for (at, users) in users {
+            let Some(talk) = self.talks.get(at) else { continue };
+            let messages = talk.without(self.gone.entry(at).or_default());
+            arguments.extend(arguments![talk.place.name.as_str(), talk.rule.as_str(), messages, users]);
         }
         match self.store.ask_node(node, &script::WAKE, &keys, arguments).await {
             Ok((word, _)) if word == "ok" => Ok(()),
