@@ -4,7 +4,7 @@
 
 use crate::client::Client;
 use crate::follow::global;
-use crate::routes::SYNC;
+use crate::routes::{GET, SYNC};
 use crate::shape;
 use crate::walk::{Direction, list_all, pull_all, pull_where};
 use serde_json::{Value, json};
@@ -12,6 +12,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// More rounds than any test needs: a device that gets here never comes to rest.
 const ROUNDS_MAX: usize = 10_000;
+/// How much of a message a quote shows.
+const PREVIEW_CHARS: usize = 100;
 
 /// What a device has of one conversation.
 #[derive(Clone, Debug, Default)]
@@ -125,13 +127,29 @@ impl ModelDevice {
             for message in found {
                 let known = kept.messages.insert(shape::id(message, "msgId"), message.clone());
                 assert!(known.is_none(), "given though it was confirmed: {message}");
-                kept.obey(message);
+                self.obey(id, kept, message).await;
             }
             if found.is_empty() {
                 return true;
             }
         }
         panic!("{id}: something new {ROUNDS_MAX} times");
+    }
+
+    /// Does to what it has what a control message tells.
+    async fn obey(&self, id: &str, kept: &mut Kept, message: &Value) {
+        let Some(told) = message.get("ref") else { return };
+        match shape::text(told, "action") {
+            "recall" => kept.take_away(told, "recalled"),
+            "delete" => kept.take_away(told, "deleted"),
+            _ => {
+                let request = json!({"conversationId": id, "msgIds": [told["msgId"]]});
+                let answer = self.client.patient_post(GET, request).await;
+                if answer.status == 200 {
+                    shape::list(&answer.body, "messages").iter().for_each(|found| kept.replace(found));
+                }
+            }
+        }
     }
 
     /// Expects the device to have exactly what its user may read, and to know how much is unread.
@@ -180,20 +198,39 @@ impl Kept {
         request
     }
 
-    /// Does to what it has what a control message tells.
-    fn obey(&mut self, message: &Value) {
-        let Some(told) = message.get("ref") else { return };
-        assert_eq!(told["action"], "recall");
-        if let Some(recalled) = self.messages.get_mut(&shape::id(told, "msgId")) {
-            recalled["status"] = "recalled".into();
-            recalled["content"] = "".into();
-            recalled.as_object_mut().expect("an object").remove("ext");
+    /// Keeps nothing but the place of a message that it has.
+    fn take_away(&mut self, told: &Value, status: &str) {
+        if let Some(gone) = self.messages.get_mut(&shape::id(told, "msgId")) {
+            gone["status"] = status.into();
+            gone["content"] = "".into();
+            let fields = gone.as_object_mut().expect("an object");
+            fields.remove("ext");
+            fields.remove("editTime");
         }
-        let quotes = self.messages.values_mut().filter_map(|message| message.get_mut("replyTo"));
-        for quote in quotes.filter(|quote| quote["msgId"] == told["msgId"]) {
-            quote["status"] = "recalled".into();
+        for quote in self.quotes(&told["msgId"]) {
+            quote["status"] = status.into();
             quote.as_object_mut().expect("an object").remove("preview");
         }
+    }
+
+    /// Takes a message that it has as it is now.
+    fn replace(&mut self, message: &Value) {
+        if message["status"] != "normal" {
+            return self.take_away(message, shape::text(message, "status"));
+        }
+        if let Some(known) = self.messages.get_mut(&shape::id(message, "msgId")) {
+            *known = message.clone();
+        }
+        let preview: String = shape::text(message, "content").chars().take(PREVIEW_CHARS).collect();
+        for quote in self.quotes(&message["msgId"]) {
+            quote["preview"] = preview.as_str().into();
+        }
+    }
+
+    /// What quotes a message.
+    fn quotes(&mut self, msg_id: &Value) -> impl Iterator<Item = &mut Value> {
+        let quotes = self.messages.values_mut().filter_map(|message| message.get_mut("replyTo"));
+        quotes.filter(move |quote| quote["msgId"] == *msg_id && quote["status"] != "expired")
     }
 
     /// The newest message's id; 0 without one.

@@ -1,8 +1,8 @@
-//! Taking messages back: the call, what is left of a message, and every way on which it could show.
+//! Revising messages: the calls, what becomes of a message, and every way on which it could show.
 
 use crate::client::Client;
 use crate::follow::{digest, global};
-use crate::routes::{CONVERSATION, GET, LIST, PULL, RECALL, SYNC};
+use crate::routes::{CONVERSATION, DELETE, EDIT, GET, LIST, PULL, RECALL, SYNC};
 use crate::shape;
 use crate::talk::pull;
 use serde_json::{Value, json};
@@ -20,11 +20,50 @@ pub async fn recall(by: &Client, conversation: &str, msg_id: &Value) -> Value {
     revised
 }
 
+/// The body of the call.
+pub fn edit_of(conversation: &str, msg_id: &Value, content: &str) -> Value {
+    json!({"conversationId": conversation, "msgId": msg_id, "content": content})
+}
+
+/// Gives a message another content, and gives the answer.
+pub async fn edit(by: &Client, conversation: &str, msg_id: &Value, content: &str) -> Value {
+    let revised = by.patient(EDIT, edit_of(conversation, msg_id, content)).await;
+    shape::revised(&revised);
+    assert_eq!(&revised["msgId"], msg_id, "the message that was named");
+    revised
+}
+
+/// The body of the call.
+pub fn delete_of(conversation: &str, msg_ids: &[&Value]) -> Value {
+    json!({"conversationId": conversation, "msgIds": msg_ids, "scope": "all"})
+}
+
+/// Deletes a message for all, and gives the answer, or the error.
+pub async fn try_delete(by: &Client, conversation: &str, msg_id: &Value) -> Value {
+    let answer = by.patient(DELETE, delete_of(conversation, &[msg_id])).await;
+    let [result] = shape::list(&answer, "results") else { panic!("not one result: {answer}") };
+    result.clone()
+}
+
+/// Deletes a message for all, and gives the answer.
+pub async fn delete(by: &Client, conversation: &str, msg_id: &Value) -> Value {
+    let revised = try_delete(by, conversation, msg_id).await;
+    shape::revised(&revised);
+    assert_eq!(&revised["msgId"], msg_id, "the message that was named");
+    revised
+}
+
 /// Expects nothing but the place of `sent`, as it was read before it was taken back.
 #[track_caller]
 pub fn placeholder(found: &Value, sent: &Value) {
+    gone(found, sent, "recalled");
+}
+
+/// Expects nothing but the place of `sent`.
+#[track_caller]
+pub fn gone(found: &Value, sent: &Value, status: &str) {
     shape::message(found);
-    assert_eq!((&found["status"], &found["content"]), (&json!("recalled"), &json!("")));
+    assert_eq!((&found["status"], &found["content"]), (&json!(status), &json!("")));
     assert_eq!(found.get("ext"), None, "what the sender added is content too");
     for field in ["msgId", "seq", "conversationId", "senderId", "type", "clientMsgId", "createTime"] {
         assert_eq!(found[field], sent[field], "{field}");
@@ -34,11 +73,17 @@ pub fn placeholder(found: &Value, sent: &Value) {
 /// Expects the control message of `revised`, made by `sender`.
 #[track_caller]
 pub fn control(found: &Value, revised: &Value, sender: &str) {
+    control_of(found, revised, sender, "recall");
+}
+
+/// As [`control`], of any action.
+#[track_caller]
+pub fn control_of(found: &Value, revised: &Value, sender: &str, action: &str) {
     shape::message(found);
     assert_eq!((&found["type"], &found["senderId"]), (&json!("recall"), &json!(sender)));
     assert_eq!((&found["status"], &found["content"]), (&json!("normal"), &json!("")));
     assert_eq!((&found["msgId"], &found["seq"]), (&revised["controlMsgId"], &revised["seq"]));
-    assert_eq!(found["ref"], json!({"msgId": revised["msgId"], "action": "recall"}));
+    assert_eq!(found["ref"], json!({"msgId": revised["msgId"], "action": action}));
 }
 
 /// One message, by its id.

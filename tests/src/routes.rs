@@ -4,8 +4,11 @@ use serde_json::{Value, json};
 
 pub const SEND: &str = "/api/msg/send";
 pub const RECALL: &str = "/api/msg/recall";
+pub const EDIT: &str = "/api/msg/edit";
+pub const DELETE: &str = "/api/msg/delete";
 pub const PULL: &str = "/api/msg/pull";
 pub const GET: &str = "/api/msg/get";
+pub const VERSIONS: &str = "/api/msg/versions";
 pub const AROUND: &str = "/api/msg/around";
 pub const SYNC: &str = "/api/msg/sync";
 pub const CREATE: &str = "/api/conversation/create";
@@ -28,11 +31,14 @@ pub const READY: &str = "/api/ready";
 pub const OPENAPI: &str = "/api/openapi.json";
 
 /// Answer to POST, with a token.
-pub const POSTS: [&str; 20] = [
+pub const POSTS: [&str; 23] = [
     SEND,
     RECALL,
+    EDIT,
+    DELETE,
     PULL,
     GET,
+    VERSIONS,
     AROUND,
     SYNC,
     CREATE,
@@ -50,22 +56,20 @@ pub const POSTS: [&str; 20] = [
     RUN,
     DEAD_LETTERS,
 ];
-/// Of those, the ones that only operators may call.
-pub const OF_OPERATORS: [&str; 3] = [RUN, DEAD_LETTERS, PUSH_DUE];
+/// Of those, the ones that only operators may call, [`VERSIONS`] administrators alone.
+pub const OF_OPERATORS: [&str; 4] = [RUN, DEAD_LETTERS, PUSH_DUE, VERSIONS];
 /// Answer to GET, without a token.
 pub const OPEN: [&str; 3] = [HEALTH, READY, OPENAPI];
-/// Answer to POST and are about one conversation, of which the caller must be a member.
-pub const OF_A_CONVERSATION: [&str; 10] =
-    [SEND, RECALL, PULL, GET, AROUND, SYNC, MEMBERS, CONVERSATION, READ, UPDATE];
+/// Answer to POST and are about one conversation, of which the caller must be a member. [`DELETE`] is as well, and
+/// says so of each message.
+pub const OF_A_CONVERSATION: [&str; 11] =
+    [SEND, RECALL, EDIT, PULL, GET, AROUND, SYNC, MEMBERS, CONVERSATION, READ, UPDATE];
 /// Answer to POST and need nothing to be named: no body is an empty object to them.
 pub const NEED_NOTHING: [&str; 9] =
     [LIST, GLOBAL, DIGEST, OFFLINE, DEVICES, PUSH_SETTINGS, PUSH_DUE, RUN, DEAD_LETTERS];
 
 /// Routes of later versions: unknown until they work.
-pub const LATER: [&str; 9] = [
-    "/api/msg/edit",
-    "/api/msg/delete",
-    "/api/msg/versions",
+pub const LATER: [&str; 6] = [
     "/api/archive/metrics",
     "/api/archive/verify",
     "/api/archive/export",
@@ -86,7 +90,9 @@ pub fn good_body(route: &str, conversation: &str) -> Value {
         MEMBERS => json!({"conversationId": conversation, "add": ["somebody"]}),
         PULL | SYNC | CONVERSATION => json!({"conversationId": conversation}),
         UPDATE => json!({"conversationId": conversation, "muted": true}),
-        READ | RECALL | AROUND => json!({"conversationId": conversation, "msgId": "1"}),
+        READ | RECALL | VERSIONS | AROUND => json!({"conversationId": conversation, "msgId": "1"}),
+        EDIT => json!({"conversationId": conversation, "msgId": "1", "content": "good"}),
+        DELETE => json!({"conversationId": conversation, "msgIds": ["1"], "scope": "all"}),
         _ if NEED_NOTHING.contains(&route) => json!({}),
         _ => panic!("{route} takes no body"),
     }

@@ -112,6 +112,22 @@ pub fn revised(value: &Value) {
     no_nulls(value, &[]);
 }
 
+/// The versions of a message.
+#[track_caller]
+pub fn versions(value: &Value) -> &[Value] {
+    let versions = list(value, "versions");
+    for (n, version) in versions.iter().enumerate() {
+        text(version, "content");
+        int(version, "editTime");
+        assert!(!text(version, "by").is_empty());
+        let actions: &[&str] = if n == 0 { &["send"] } else { &["edit", "recall", "delete"] };
+        one_of(version, "action", actions);
+        assert_eq!(version.get("role").is_some(), n > 0, "`role` is of who revised: {version}");
+        no_nulls(version, &[]);
+    }
+    versions
+}
+
 #[track_caller]
 pub fn message(value: &Value) {
     assert!(id(value, "msgId") > 0);
@@ -139,8 +155,12 @@ pub fn message(value: &Value) {
         assert!(id(control, "msgId") < id(value, "msgId"));
         one_of(control, "action", &["recall", "edit", "delete"]);
     }
+    if let Some(time) = value.get("editTime") {
+        assert!(time.as_u64() >= value["createTime"].as_u64(), "edited before it was sent: {value}");
+    }
     if value["status"] != "normal" {
         assert_eq!(value["content"], "", "nothing but its place is left of {value}");
+        assert_eq!(value.get("editTime"), None, "nothing but its place is left of {value}");
     }
 }
 

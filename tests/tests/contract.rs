@@ -3,8 +3,10 @@
 
 mod around;
 mod conversations;
+mod delete;
 mod devices;
 mod digest;
+mod edit;
 mod global;
 mod members;
 mod pull;
@@ -17,3 +19,4 @@ mod settings;
 mod single;
 mod sync;
 mod upkeep;
+mod versions;

@@ -3,7 +3,8 @@
 
 use im_tests::follow::{devices, offline, read, up_to_date};
 use im_tests::routes::{
-    CONVERSATION, DIGEST, GET, GLOBAL, LIST, PULL, PUSH_SETTINGS, READ, RECALL, STATUS, SYNC, UPDATE,
+    CONVERSATION, DIGEST, EDIT, GET, GLOBAL, LIST, PULL, PUSH_SETTINGS, READ, RECALL, STATUS, SYNC, UPDATE,
+    VERSIONS,
 };
 use im_tests::shape;
 use im_tests::talk::{contents, conversation, group, pull, say, say_many, send, text};
@@ -80,8 +81,9 @@ async fn no_route_shows_anything_of_another_tenant() {
         assert_eq!(answer["results"][0]["error"]["code"], "conversation_not_found");
         assert_eq!(client.ok(LIST, json!({})).await["conversations"], json!([]));
         let recalled = (RECALL, json!({"msgId": msg_id}));
+        let edited = (EDIT, json!({"msgId": msg_id, "content": "mine"}));
         for (route, what) in
-            [recalled, (READ, json!({"msgId": msg_id})), (UPDATE, json!({"history": "from_join"}))]
+            [recalled, edited, (READ, json!({"msgId": msg_id})), (UPDATE, json!({"history": "from_join"}))]
         {
             let mut body = what;
             body["conversationId"] = "room".into();
@@ -93,6 +95,8 @@ async fn no_route_shows_anything_of_another_tenant() {
         assert_eq!(client.ok(DIGEST, json!({})).await["conversations"], json!([]));
         assert_eq!(offline(&client).await, (0, 0));
     }
+    let versions = json!({"conversationId": "room", "msgId": msg_id});
+    other.admin().post(VERSIONS, versions).await.refused("conversation_not_found");
     let named = json!({"userId": "ann", "conversationId": "room"});
     other.service().post(PULL, named).await.refused("conversation_not_found");
     let status = other.admin().get(STATUS).await.ok();

@@ -8,8 +8,9 @@ use im_tests::document::Document;
 use im_tests::follow::{global, up_to_date};
 use im_tests::push::until_due;
 use im_tests::routes::{
-    CONVERSATION, CREATE, DEVICES, DIGEST, GET, GLOBAL, LATER, LIST, MEMBERS, OFFLINE, OPEN, OPENAPI, POSTS,
-    PULL, PUSH_DUE, PUSH_SETTINGS, READ, RECALL, RUN, SEND, STATUS, SYNC, UPDATE, good_body,
+    CONVERSATION, CREATE, DELETE, DEVICES, DIGEST, EDIT, GET, GLOBAL, LATER, LIST, MEMBERS, OFFLINE, OPEN,
+    OPENAPI, POSTS, PULL, PUSH_DUE, PUSH_SETTINGS, READ, RECALL, RUN, SEND, STATUS, SYNC, UPDATE, VERSIONS,
+    good_body,
 };
 use im_tests::shape;
 use im_tests::talk::{group, say, say_many, text};
@@ -114,6 +115,9 @@ async fn it_states_the_limits() {
         (DIGEST, "latest", "default", 1),
         (PUSH_SETTINGS, "muted", "maxItems", 1_000),
         (RECALL, "reason", "maxLength", 200),
+        (EDIT, "content", "maxLength", 65_536),
+        (DELETE, "msgIds", "maxItems", 100),
+        (DELETE, "reason", "maxLength", 200),
         (PUSH_DUE, "limit", "default", 100),
         (PUSH_DUE, "confirm", "maxItems", 1_000),
     ];
@@ -128,7 +132,7 @@ async fn it_states_the_limits() {
 async fn it_states_the_required_fields_and_allows_no_others() {
     let tenant = Tenant::new("openapi-required");
     let document = Document::fetch(&tenant.nobody()).await;
-    let required: [(&str, &[&str]); 9] = [
+    let required: [(&str, &[&str]); 12] = [
         (SEND, &["clientMsgId", "type", "content"]),
         (CREATE, &["type", "members"]),
         (MEMBERS, &["conversationId"]),
@@ -138,6 +142,9 @@ async fn it_states_the_required_fields_and_allows_no_others() {
         (UPDATE, &["conversationId"]),
         (READ, &["conversationId", "msgId"]),
         (RECALL, &["conversationId", "msgId"]),
+        (EDIT, &["conversationId", "msgId", "content"]),
+        (DELETE, &["conversationId", "msgIds", "scope"]),
+        (VERSIONS, &["conversationId", "msgId"]),
     ];
     for (route, fields) in required {
         let found = document.with_property(document.request_schema(route), fields[0]);
@@ -201,7 +208,11 @@ async fn real_answers_have_the_shapes_it_describes() {
         (DIGEST, json!({"latest": 5})),
         (READ, json!({"conversationId": "room", "msgId": first["msgId"]})),
         (OFFLINE, json!({})),
+        (EDIT, json!({"conversationId": "room", "msgId": first["msgId"], "content": "first"})),
+        (EDIT, json!({"conversationId": "room", "msgId": first["msgId"], "content": "another"})),
+        (PULL, json!({"conversationId": "room"})),
         (RECALL, json!({"conversationId": "room", "msgId": first["msgId"], "reason": "a slip"})),
+        (DELETE, json!({"conversationId": "room", "msgIds": [first["msgId"], "1"], "scope": "all"})),
         (PULL, json!({"conversationId": "room"})),
         (SYNC, json!({"conversationId": "room"})),
         (LIST, json!({})),
@@ -219,6 +230,8 @@ async fn real_answers_have_the_shapes_it_describes() {
     document.describes(&due(&tenant).await, PUSH_DUE, "post");
     let admin = tenant.admin();
     document.describes(&admin.ok(RUN, json!({})).await, RUN, "post");
+    let versions = admin.ok(VERSIONS, json!({"conversationId": "room", "msgId": first["msgId"]})).await;
+    document.describes(&versions, VERSIONS, "post");
     for route in OPEN.into_iter().filter(|route| *route != OPENAPI).chain([STATUS]) {
         document.describes(&admin.get(route).await.ok(), route, "get");
     }

@@ -71,6 +71,7 @@ pub fn config(redis_url: &str, postgres_url: &str, hot_durability: &str) -> Outc
         push_wait_ms: "300000".to_owned(),
         push_offline_ms: "60000".to_owned(),
         recall_ms: "120000".to_owned(),
+        edit_ms: "86400000".to_owned(),
     };
     Config::parse(&given).map_err(|error| Failure(error.to_string())).doing(|| "the store".to_owned())
 }

@@ -10,7 +10,7 @@ use im_domain::global::{Changes, GlobalCursor};
 use im_domain::message::{Ack, Draft, Receipt};
 use im_domain::page::{Found, Page, PageQuery, SyncPage, SyncQuery};
 use im_domain::push::{Due, PushSettings, PushSettingsChange};
-use im_domain::revision::{Recall, Revised};
+use im_domain::revision::{Revised, Revision, Version};
 use im_domain::storage::{Actor, Storage};
 use im_domain::upkeep::{DeadLetter, DeadLetterAction, RunReport, StoreStatus, Task};
 use im_domain::{ConversationId, DeviceId, Error, MsgId, Result, Tenant};
@@ -37,9 +37,18 @@ impl Storage for WitStorage {
         messages::get(actor.clone().into(), conversation.to_string(), ids).await?.try_into()
     }
 
-    async fn recall(&self, actor: &Actor, recall: &Recall) -> Result<Revised> {
-        let (conversation, id) = (recall.conversation.to_string(), recall.msg_id.number());
-        messages::recall(actor.clone().into(), conversation, id, recall.reason.clone()).await?.try_into()
+    async fn revise(&self, actor: &Actor, revision: &Revision) -> Result<Revised> {
+        messages::revise(actor.clone().into(), revision.clone().into()).await?.try_into()
+    }
+
+    async fn versions(
+        &self,
+        actor: &Actor,
+        conversation: &ConversationId,
+        msg_id: MsgId,
+    ) -> Result<Vec<Version>> {
+        let id = msg_id.number();
+        im_contract::all(messages::versions(actor.clone().into(), conversation.to_string(), id).await?)
     }
 
     async fn create(&self, actor: &Actor, new: NewConversation) -> Result<Conversation> {

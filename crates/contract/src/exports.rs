@@ -30,20 +30,25 @@ macro_rules! exports {
                     Ok($crate::items(done.await?))
                 }
 
-                async fn recall(
+                async fn revise(
+                    actor: types::Actor,
+                    revision: messages::Revision,
+                ) -> Result<messages::Revised, types::Error> {
+                    let actor = Actor::try_from(actor)?;
+                    let revision = revision.try_into()?;
+                    Ok($with_engine(async |engine| engine.revise(&actor, &revision).await).await?.into())
+                }
+
+                async fn versions(
                     actor: types::Actor,
                     conversation: String,
                     id: types::MsgId,
-                    reason: Option<String>,
-                ) -> Result<messages::Revised, types::Error> {
+                ) -> Result<Vec<messages::Version>, types::Error> {
                     let actor = Actor::try_from(actor)?;
-                    let recall = im_domain::revision::Recall {
-                        conversation: ConversationId::parse(conversation)?,
-                        msg_id: $crate::msg_id(id)?,
-                        reason,
-                    };
-                    recall.check()?;
-                    Ok($with_engine(async |engine| engine.recall(&actor, &recall).await).await?.into())
+                    let conversation = ConversationId::parse(conversation)?;
+                    let id = $crate::msg_id(id)?;
+                    let done = $with_engine(async |engine| engine.versions(&actor, &conversation, id).await);
+                    Ok($crate::each(done.await?))
                 }
 
                 async fn pages(

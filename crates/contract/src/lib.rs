@@ -12,6 +12,7 @@ mod exports;
 mod messages;
 mod positions;
 mod push;
+mod revisions;
 pub mod surroundings;
 mod upkeep;
 
@@ -24,6 +25,7 @@ macro_rules! conversions {
     () => {
         $crate::error_conversions!();
         $crate::message_conversions!();
+        $crate::revision_conversions!();
         $crate::conversation_conversions!();
         $crate::position_conversions!();
         $crate::push_conversions!();

@@ -179,27 +179,6 @@ macro_rules! message_conversions {
             }
         }
 
-        impl From<im_domain::revision::Revised> for messages::Revised {
-            fn from(revised: im_domain::revision::Revised) -> Self {
-                Self {
-                    msg_id: revised.msg_id.number(),
-                    control_msg_id: revised.control_msg_id.number(),
-                    seq: revised.seq,
-                }
-            }
-        }
-
-        impl TryFrom<messages::Revised> for im_domain::revision::Revised {
-            type Error = im_domain::Error;
-            fn try_from(revised: messages::Revised) -> im_domain::Result<Self> {
-                Ok(Self {
-                    msg_id: $crate::msg_id(revised.msg_id)?,
-                    control_msg_id: $crate::msg_id(revised.control_msg_id)?,
-                    seq: revised.seq,
-                })
-            }
-        }
-
         impl From<im_domain::page::Reset> for types::Reset {
             fn from(reset: im_domain::page::Reset) -> Self {
                 Self { reason: reset.reason.into(), oldest: reset.oldest.number() }

@@ -82,7 +82,13 @@ pub const PUSH_PREVIEW_MAX: usize = 3;
 pub const PUSH_CONVERSATIONS_MAX: usize = 50;
 /// How long a sender can take a message back, in milliseconds, unless configured: two minutes.
 pub const RECALL_MS_DEFAULT: u64 = 120_000;
-/// Longest reason of a recall, in characters: a line for who reads the trace.
+/// How long a sender can edit a message, in milliseconds, unless configured: a day. 0: never.
+pub const EDIT_MS_DEFAULT: u64 = 86_400_000;
+/// Most edits of one message: each former version is kept.
+pub const EDITS_MAX: usize = 100;
+/// Most messages that are deleted by one call.
+pub const DELETE_IDS_MAX: usize = 100;
+/// Longest reason of a revision, in characters: a line for who reads the trace.
 pub const REASON_CHARS_MAX: usize = 200;
 /// Most conversations that a user names as muted in one call.
 pub const MUTED_MAX: usize = 1_000;

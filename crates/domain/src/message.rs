@@ -64,6 +64,16 @@ spelled!(Status { Normal = 0 "normal", Recalled = 1 "recalled", Deleted = 2 "del
 spelled!(QuoteStatus {
     Normal = 0 "normal", Recalled = 1 "recalled", Deleted = 2 "deleted", Expired = 3 "expired"
 });
+impl From<Status> for QuoteStatus {
+    fn from(status: Status) -> Self {
+        match status {
+            Status::Normal => Self::Normal,
+            Status::Recalled => Self::Recalled,
+            Status::Deleted => Self::Deleted,
+        }
+    }
+}
+
 spelled!(
     /// What an acknowledgement promises.
     Ack {
@@ -74,6 +84,17 @@ spelled!(
     }
 );
 spelled!(Action { Recall = 1 "recall", Edit = 2 "edit", Delete = 3 "delete" });
+
+impl Action {
+    /// The status that a message has after it.
+    pub fn status(self) -> Status {
+        match self {
+            Self::Recall => Status::Recalled,
+            Self::Edit => Status::Normal,
+            Self::Delete => Status::Deleted,
+        }
+    }
+}
 
 /// Where a draft goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -99,16 +120,22 @@ pub struct Draft {
     pub silent: bool,
 }
 
+/// Checks what a message is to say, when it is sent and when it is edited.
+pub fn check_content(content: &str) -> Result<()> {
+    if content.len() > CONTENT_BYTES_MAX {
+        let reason = format!("must have at most {CONTENT_BYTES_MAX} bytes of UTF-8");
+        return Err(Error::too_large("content", reason));
+    }
+    Ok(())
+}
+
 /// Bytes of [`Draft::fingerprint`].
 pub const FINGERPRINT_BYTES: usize = 16;
 
 impl Draft {
     /// Checks what types alone cannot.
     pub fn check(&self) -> Result<()> {
-        if self.content.len() > CONTENT_BYTES_MAX {
-            let reason = format!("must have at most {CONTENT_BYTES_MAX} bytes of UTF-8");
-            return Err(Error::too_large("content", reason));
-        }
+        check_content(&self.content)?;
         if self.kind == Kind::Recall {
             return Err(Error::invalid("type", "messages of this type are made by the store"));
         }

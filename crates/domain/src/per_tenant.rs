@@ -20,11 +20,17 @@ impl PerTenant {
     /// Reads a number from 1 on, then any number of `tenant=number`, separated by commas. An error is
     /// `internal`, as no client is to blame, and calls the setting `name`.
     pub fn parse(name: &'static str, text: &str) -> Result<Self> {
+        Self::parse_from(name, 1, text)
+    }
+
+    /// As [`Self::parse`], with numbers from `least` on.
+    pub fn parse_from(name: &'static str, least: u64, text: &str) -> Result<Self> {
         let refused = || {
-            let rule = "must be a number from 1 on, then tenant=number, with commas between";
+            let rule = format!("must be a number from {least} on, then tenant=number, with commas between");
             Error::internal(format!("variable {name}: {rule}"))
         };
-        let number = |text: &str| text.trim().parse().ok().filter(|number| *number > 0).ok_or_else(refused);
+        let number =
+            |text: &str| text.trim().parse().ok().filter(|number| *number >= least).ok_or_else(refused);
         let mut parts = text.split(',');
         let general = number(parts.next().unwrap_or_default())?;
         let own = |part: &str| {

@@ -12,7 +12,7 @@ use crate::msg_id::MsgId;
 use crate::name::{ConversationId, DeviceId, Tenant, UserId};
 use crate::page::{Found, Page, PageQuery, SyncPage, SyncQuery};
 use crate::push::{Due, PushSettings, PushSettingsChange};
-use crate::revision::{Recall, Revised};
+use crate::revision::{Revised, Revision, Version};
 use crate::upkeep::{DeadLetter, DeadLetterAction, RunReport, StoreStatus, Task};
 
 /// Who asks, as the token said.
@@ -32,7 +32,13 @@ pub trait Storage {
     async fn page(&self, actor: &Actor, queries: Vec<PageQuery>) -> Result<Vec<Result<Page>>>;
     async fn get(&self, actor: &Actor, conversation: &ConversationId, ids: &[MsgId]) -> Result<Found>;
 
-    async fn recall(&self, actor: &Actor, recall: &Recall) -> Result<Revised>;
+    async fn revise(&self, actor: &Actor, revision: &Revision) -> Result<Revised>;
+    async fn versions(
+        &self,
+        actor: &Actor,
+        conversation: &ConversationId,
+        msg_id: MsgId,
+    ) -> Result<Vec<Version>>;
 
     async fn create(&self, actor: &Actor, new: NewConversation) -> Result<Conversation>;
     async fn change_members(

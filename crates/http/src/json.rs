@@ -15,6 +15,7 @@ pub mod scalar;
 pub mod sync;
 pub mod text;
 pub mod upkeep;
+pub mod version;
 
 use crate::problem::Problem;
 use schemars::{JsonSchema, Schema, SchemaGenerator};

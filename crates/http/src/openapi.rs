@@ -16,9 +16,10 @@ use crate::json::global::{ChangesOut, GlobalIn};
 use crate::json::message::ReceiptOut;
 use crate::json::page::{AroundIn, AroundOut, FoundOut, GetIn, PageOut, PullIn, PullsIn};
 use crate::json::push::{DueIn, DueOut, SettingsIn, SettingsOut};
-use crate::json::revision::{RecallIn, RevisedOut};
+use crate::json::revision::{DeleteIn, EditIn, RecallIn, RevisedOut};
 use crate::json::sync::{SyncIn, SyncOut};
 use crate::json::upkeep::{HealthOut, RunIn, RunOut, StatusOut};
+use crate::json::version::{VersionsIn, VersionsOut};
 use crate::problem::{PROBLEM_JSON, Problem};
 use crate::routes::{Access, Op, ROUTES, Route};
 use schemars::generate::{Contract, SchemaGenerator, SchemaSettings};
@@ -90,6 +91,7 @@ fn operation(route: &Route, schemas: &mut Schemas) -> Value {
         Access::Operator => {
             operation.insert("description".into(), "Needs a token with scope service or admin.".into())
         }
+        Access::Admin => operation.insert("description".into(), "Needs a token with scope admin.".into()),
     };
     if let Some(schema) = request {
         let content = json!({ "schema": schema, "examples": examples::of(route.op) });
@@ -125,12 +127,15 @@ fn bodies(op: Op, s: &mut Schemas) -> (Option<Schema>, Schema) {
         Op::CreateConversation => (Some(s.request::<CreateIn>()), s.answer::<ConversationOut<'_>>()),
         Op::ChangeMembers => (Some(s.request::<MembersIn>()), s.answer::<ConversationOut<'_>>()),
         Op::RecallMessage => (Some(s.request::<RecallIn>()), s.answer::<RevisedOut>()),
+        Op::EditMessage => (Some(s.request::<EditIn>()), s.answer::<RevisedOut>()),
+        Op::DeleteMessages => (Some(s.request::<DeleteIn>()), s.answer::<Results<RevisedOut>>()),
         Op::UpdateConversation => (Some(s.request::<UpdateIn>()), s.answer::<ConversationOut<'_>>()),
         Op::PullMessages => (
             Some(either(s.request::<PullIn>(), s.request::<PullsIn<'_>>())),
             either(s.answer::<PageOut<'_>>(), s.answer::<Results<PageOut<'_>>>()),
         ),
         Op::GetMessages => (Some(s.request::<GetIn>()), s.answer::<FoundOut<'_>>()),
+        Op::MessageVersions => (Some(s.request::<VersionsIn>()), s.answer::<VersionsOut<'_>>()),
         Op::ReadAround => (Some(s.request::<AroundIn>()), s.answer::<AroundOut<'_>>()),
         Op::GetConversation => (Some(s.request::<GetConversationIn>()), s.answer::<ConversationOut<'_>>()),
         Op::ListConversations => (Some(s.request::<ListIn>()), s.answer::<ListOut<'_>>()),

@@ -5,6 +5,7 @@ use crate::batch::{Outcome, Results, only, part};
 use crate::exchange::Response;
 use crate::json::conversation::{ConversationOut, GetConversationIn, ListIn, ListOut};
 use crate::json::page::{AroundIn, AroundOut, FoundOut, GetIn, PageOut, PullIn, PullsIn};
+use crate::json::version::{VersionsIn, VersionsOut};
 use crate::json::{has_field, parse, parse_or_empty};
 use crate::problem::Problem;
 use crate::router::{Api, Call};
@@ -24,6 +25,7 @@ impl Api for PullApi {
             }
             (Op::PullMessages, Some(caller)) => pull(&caller, body, storage).await,
             (Op::GetMessages, Some(caller)) => get_messages(&caller, body, storage).await,
+            (Op::MessageVersions, Some(caller)) => versions(&caller, body, storage).await,
             (Op::ReadAround, Some(caller)) => around(&caller, body, storage).await,
             (Op::GetConversation, Some(caller)) => get_conversation(&caller, body, storage).await,
             (Op::ListConversations, Some(caller)) => list(&caller, body, storage).await,
@@ -64,6 +66,13 @@ async fn get_messages(caller: &Caller, body: &[u8], storage: &impl Storage) -> R
     let conversation = get.conversation_id.0;
     let found = storage.get(&actor, &conversation, &ids).await?;
     Response::json(&FoundOut::new(&conversation, &found))
+}
+
+async fn versions(caller: &Caller, body: &[u8], storage: &impl Storage) -> Result<Response, Problem> {
+    let wanted: VersionsIn = parse(body)?;
+    let actor = caller.actor(None)?;
+    let found = storage.versions(&actor, &wanted.conversation_id.0, wanted.msg_id.0).await?;
+    Response::json(&VersionsOut::new(&found))
 }
 
 async fn around(caller: &Caller, body: &[u8], storage: &impl Storage) -> Result<Response, Problem> {

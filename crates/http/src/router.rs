@@ -1,7 +1,7 @@
 //! What happens to a request before its route sees it, in this order: path (404), method (405),
 //! token (401), scope (403), size (413). Only then the body is read.
 
-use crate::auth::{self, Caller};
+use crate::auth::{self, Caller, Scope};
 use crate::exchange::{Head, Request, Response};
 use crate::keys::Keys;
 use crate::problem::{Code, Problem};
@@ -33,18 +33,29 @@ pub fn admit(component: Component, head: &Head, keys: &Keys, now_ms: u64) -> Res
     let route = find(component, head)?;
     let caller = match route.access {
         Access::Public => None,
-        Access::Token | Access::Operator => {
-            Some(auth::authenticate(keys, head.authorization.as_deref(), now_ms)?)
+        Access::Token | Access::Operator | Access::Admin => {
+            let caller = auth::authenticate(keys, head.authorization.as_deref(), now_ms)?;
+            check_scope(route.access, &caller)?;
+            Some(caller)
         }
     };
-    if route.access == Access::Operator && !caller.as_ref().is_some_and(Caller::privileged) {
-        return Err(Problem::new(Code::Forbidden, "this needs a token with scope service or admin"));
-    }
     let takes_body = route.method == "POST";
     if takes_body {
         check_size(head.content_length.unwrap_or(0))?;
     }
     Ok(Call { op: route.op, caller, takes_body })
+}
+
+fn check_scope(access: Access, caller: &Caller) -> Result<(), Problem> {
+    match access {
+        Access::Operator if !caller.privileged() => {
+            Err(Problem::new(Code::Forbidden, "this needs a token with scope service or admin"))
+        }
+        Access::Admin if caller.scope != Scope::Admin => {
+            Err(Problem::new(Code::Forbidden, "this needs a token with scope admin"))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Whether this request can only be answered with the keys at hand. Health is told without them, and

@@ -32,17 +32,22 @@ pub enum Access {
     Token,
     /// Tokens with the scope `service` or `admin`.
     Operator,
+    /// Tokens with the scope `admin`.
+    Admin,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Op {
     SendMessages,
     RecallMessage,
+    EditMessage,
+    DeleteMessages,
     CreateConversation,
     ChangeMembers,
     UpdateConversation,
     PullMessages,
     GetMessages,
+    MessageVersions,
     ReadAround,
     GetConversation,
     ListConversations,
@@ -90,6 +95,10 @@ impl Route {
         Self { access: Access::Operator, ..self }
     }
 
+    const fn admin(self) -> Self {
+        Self { access: Access::Admin, ..self }
+    }
+
     const fn codes(self, codes: &'static [Code]) -> Self {
         Self { codes, ..self }
     }
@@ -113,23 +122,38 @@ impl Route {
 
 const IN_CONVERSATION: &[Code] = &[Code::NotMember, Code::ConversationNotFound];
 const IN_MESSAGE: &[Code] = &[Code::NotMember, Code::ConversationNotFound, Code::MessageNotFound];
-const SEND: &[Code] = &[Code::NotMember, Code::ConversationNotFound, Code::MessageNotFound, Code::Conflict];
+/// To send, and to revise what was sent.
+const WRITE: &[Code] = &[Code::NotMember, Code::ConversationNotFound, Code::MessageNotFound, Code::Conflict];
 
-pub static ROUTES: [Route; 24] = [
+pub static ROUTES: [Route; 27] = [
     post(
         Op::SendMessages,
         Component::Send,
         "/api/msg/send",
         "Sends one message, or up to 100, each stored or refused on its own",
     )
-    .codes(SEND),
+    .codes(WRITE),
     post(
         Op::RecallMessage,
         Component::Send,
         "/api/msg/recall",
         "Takes a message back: its place stays, without what was said",
     )
-    .codes(IN_MESSAGE),
+    .codes(WRITE),
+    post(
+        Op::EditMessage,
+        Component::Send,
+        "/api/msg/edit",
+        "Gives a message of the user another content; what it said before is kept for audit",
+    )
+    .codes(WRITE),
+    post(
+        Op::DeleteMessages,
+        Component::Send,
+        "/api/msg/delete",
+        "Deletes up to 100 messages, each on its own: their places stay, without what was said",
+    )
+    .codes(WRITE),
     post(
         Op::CreateConversation,
         Component::Send,
@@ -160,6 +184,14 @@ pub static ROUTES: [Route; 24] = [
     .codes(IN_CONVERSATION),
     post(Op::GetMessages, Component::Pull, "/api/msg/get", "Up to 100 messages of a conversation by id")
         .codes(IN_CONVERSATION),
+    post(
+        Op::MessageVersions,
+        Component::Pull,
+        "/api/msg/versions",
+        "What a message was, oldest first; that it was asked is noted for audit",
+    )
+    .admin()
+    .codes(&[Code::ConversationNotFound, Code::MessageNotFound]),
     post(
         Op::ReadAround,
         Component::Pull,

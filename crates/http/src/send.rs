@@ -6,7 +6,7 @@ use crate::exchange::Response;
 use crate::json::conversation::{ConversationOut, CreateIn, MembersIn, UpdateIn};
 use crate::json::draft::{BatchIn, DraftIn};
 use crate::json::message::ReceiptOut;
-use crate::json::revision::{RecallIn, RevisedOut};
+use crate::json::revision::{DeleteIn, EditIn, RecallIn, RevisedOut};
 use crate::json::{has_field, parse};
 use crate::problem::Problem;
 use crate::router::{Api, Call};
@@ -26,6 +26,8 @@ impl Api for SendApi {
             }
             (Op::SendMessages, Some(caller)) => send(&caller, body, storage).await,
             (Op::RecallMessage, Some(caller)) => recall(&caller, body, storage).await,
+            (Op::EditMessage, Some(caller)) => edit(&caller, body, storage).await,
+            (Op::DeleteMessages, Some(caller)) => delete(&caller, body, storage).await,
             (Op::CreateConversation, Some(caller)) => create(&caller, body, storage).await,
             (Op::ChangeMembers, Some(caller)) => change_members(&caller, body, storage).await,
             (Op::UpdateConversation, Some(caller)) => update(&caller, body, storage).await,
@@ -64,8 +66,30 @@ async fn send_batch(caller: &Caller, body: &[u8], storage: &impl Storage) -> Res
 async fn recall(caller: &Caller, body: &[u8], storage: &impl Storage) -> Result<Response, Problem> {
     let mut recall: RecallIn = parse(body)?;
     let actor = caller.actor(recall.user_id.take().map(|user| user.0))?;
-    let revised = storage.recall(&actor, &recall.recall()?).await?;
+    let revised = storage.revise(&actor, &recall.revision()?).await?;
     Response::json(&RevisedOut::from(revised))
+}
+
+async fn edit(caller: &Caller, body: &[u8], storage: &impl Storage) -> Result<Response, Problem> {
+    let mut edit: EditIn = parse(body)?;
+    let actor = caller.actor(edit.user_id.take().map(|user| user.0))?;
+    let revised = storage.revise(&actor, &edit.revision()?).await?;
+    Response::json(&RevisedOut::from(revised))
+}
+
+/// One after the other: should the store fail under way, the call fails, and is repeated without harm.
+async fn delete(caller: &Caller, body: &[u8], storage: &impl Storage) -> Result<Response, Problem> {
+    let mut delete: DeleteIn = parse(body)?;
+    let actor = caller.actor(delete.user_id.take().map(|user| user.0))?;
+    let mut results = Vec::new();
+    for revision in delete.revisions()? {
+        let outcome = match storage.revise(&actor, &revision).await {
+            Err(error) if error.is_systemic() => return Err(error.into()),
+            outcome => outcome.map(RevisedOut::from).map_err(Problem::from),
+        };
+        results.push(Outcome::from(outcome));
+    }
+    Response::json(&Results { results })
 }
 
 async fn create(caller: &Caller, body: &[u8], storage: &impl Storage) -> Result<Response, Problem> {

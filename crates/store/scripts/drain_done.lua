@@ -41,11 +41,11 @@ end
 -- Gives whether something was trimmed. What is not in SQL yet stays, however many they are.
 local TRIM_MAX = 2000
 local function trim(messages, kept, entry)
-    -- What was taken back, and is so in SQL only later, stays where it is seen that it was.
+    -- What was revised, and is so in SQL only later, stays where it is seen what it has become.
     local revisions = revised(messages)
     if revisions then
         for _, value in ipairs(redis.call('HVALS', revisions)) do
-            local logged = string.match(value, '^%S+ %d+ (%S+)$')
+            local logged = string.match(value, '^%S+ %d+ (%S+)')
             if later(logged, entry) == logged and logged ~= entry then return false end
         end
     end
@@ -68,7 +68,10 @@ for c = 1, conversations do
         local revisions = trimmed and revised(KEYS[k + 3])
         if revisions then
             for _, id in ipairs(redis.call('HKEYS', revisions)) do
-                if front == '' or later(id, front) == front and id ~= front then redis.call('HDEL', revisions, id) end
+                if front == '' or later(id, front) == front and id ~= front then
+                    redis.call('HDEL', revisions, id)
+                    redis.call('HDEL', contents_of(KEYS[k + 3]), id)
+                end
             end
         end
         redis.call('HSET', KEYS[k + 1], 'kept', kept, 'hot', trimmed and front or hot[c], 'front', front)
@@ -79,6 +82,7 @@ for c = 1, conversations do
         redis.call('EXPIRE', KEYS[k + 1], life)
         for key = k + 2, k + PER_CONVERSATION do redis.call('EXPIRE', KEYS[key], life + 60) end
         redis.call('EXPIRE', revisions_of(KEYS[k + 3]), life + 60)
+        redis.call('EXPIRE', contents_of(KEYS[k + 3]), life + 60)
         redis.call('EXPIRE', recalled_of(KEYS[k + 3]), life + 60)
     end
 end

@@ -10,8 +10,7 @@ local CONTROL = '7'
 
 local function counts_for(user, entry, revisions)
     local said = read_value(entry[2][2])
-    local is_gone = revisions and redis.call('HEXISTS', revisions, entry[1]) == 1
-    return said.kind ~= CONTROL and not said.is_silent and said.sender ~= user and not is_gone
+    return said.kind ~= CONTROL and not said.is_silent and said.sender ~= user and not is_gone(revisions, entry[1])
 end
 
 local wanted, out = tonumber(ARGV[2]), {'ok'}

@@ -81,10 +81,15 @@ local function later(a, b)
     return is_after(a_ms, a_low, b_ms, b_low) and a or b
 end
 
--- Beside the messages of a conversation: which of the hot ones were revised, and the places among those that
--- count of those that were taken back, but of what all members have read. Neither is there when nothing was.
+-- Beside the messages of a conversation: which of the hot ones were revised, what those say that were edited, and
+-- the places among those that count of those that were taken back, but of what all members have read. None is
+-- there when nothing was.
 local function revisions_of(messages)
     return (string.gsub(messages, ':m:', ':r:', 1))
+end
+
+local function contents_of(messages)
+    return (string.gsub(messages, ':m:', ':e:', 1))
 end
 
 local function recalled_of(messages)
@@ -97,18 +102,34 @@ local function revised(messages)
     return redis.call('EXISTS', key) == 1 and key or nil
 end
 
--- Adds a message to a reply: stamp, value, 1 when it was taken back; the start of the value of the message
--- it quotes, as far as a summary needs it ("" when that one is not in the stream), and 1 when that was.
--- `revisions`: what revised() gave.
+-- Whether a message was recalled or deleted; `revisions`: what revised() gave.
+local EDIT = '2'
+local function is_gone(revisions, id)
+    local known = revisions and redis.call('HGET', revisions, id)
+    return known and string.match(known, '^%S+ %d+ %S+ (%d)') ~= EDIT
+end
+
+-- What a message has become: "", or a line "action control" and the content that an edit gave, of which `most`
+-- bytes are enough (-1: all). `revisions`: what revised() gave.
+local function become(messages, revisions, id, most)
+    local known = revisions and redis.call('HGET', revisions, id)
+    if not known then return '' end
+    local control, action = string.match(known, '^(%S+) %d+ %S+ (%d)')
+    local content = action == EDIT and redis.call('HGET', contents_of(messages), id) or ''
+    return action .. ' ' .. control .. '\n' .. string.sub(content, 1, most)
+end
+
+-- Adds a message to a reply: stamp, value, what it has become; the start of the value of the message it quotes,
+-- as far as a summary needs it ("" when that one is not in the stream), and what that has become.
 local QUOTED_BYTES = 1024
 local function take(out, messages, entry, revisions)
     local reply = entry[2][4]
     local quoted = reply and redis.call('XRANGE', messages, reply, reply)[1]
     out[#out + 1] = entry[1]
     out[#out + 1] = entry[2][2]
-    out[#out + 1] = revisions and redis.call('HEXISTS', revisions, entry[1]) or 0
+    out[#out + 1] = become(messages, revisions, entry[1], -1)
     out[#out + 1] = quoted and string.sub(quoted[2][2], 1, QUOTED_BYTES) or ''
-    out[#out + 1] = quoted and revisions and redis.call('HEXISTS', revisions, reply) or 0
+    out[#out + 1] = quoted and become(messages, revisions, reply, QUOTED_BYTES) or ''
 end
 
 -- A message's value is "kind\nseq\ncountable\nrecord", and a record begins with version, kind, flags (2: it does
@@ -134,8 +155,7 @@ local function own_after(user, messages, stamp, most)
         local entries = redis.call('XRANGE', messages, '(' .. stamp, '+', 'COUNT', CHUNK)
         for _, entry in ipairs(entries) do
             local said = read_value(entry[2][2])
-            if said.sender == user and not said.is_silent
-                and not (revisions and redis.call('HEXISTS', revisions, entry[1]) == 1) then
+            if said.sender == user and not said.is_silent and not is_gone(revisions, entry[1]) then
                 own = own + 1
             end
             stamp = entry[1]
@@ -188,6 +208,7 @@ local function stay_hot(keys)
     if redis.call('PTTL', keys[1]) < 0 then return end
     for _, key in ipairs(keys) do redis.call('PERSIST', key) end
     redis.call('PERSIST', revisions_of(keys[3]))
+    redis.call('PERSIST', contents_of(keys[3]))
     redis.call('PERSIST', recalled_of(keys[3]))
 end
 

@@ -29,7 +29,7 @@ local function sent_after(messages, last)
     local sent, revisions = {}, revised(messages)
     for _, entry in ipairs(redis.call('XRANGE', messages, '(' .. last, '+', 'COUNT', ARGV[4])) do
         local said = read_value(entry[2][2])
-        if not said.is_silent and not (revisions and redis.call('HEXISTS', revisions, entry[1]) == 1) then
+        if not said.is_silent and not is_gone(revisions, entry[1]) then
             sent[said.sender] = (sent[said.sender] or 0) + 1
         end
     end

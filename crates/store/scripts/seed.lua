@@ -9,7 +9,8 @@ local clock = clock_of(KEYS[1], ARGV[1])
 if not clock or clock.epoch ~= ARGV[2] then return {'verify'} end
 if redis.call('HGET', KEYS[2], 'base') == clock.base then return {'ok'} end
 local recalled = recalled_of(KEYS[4])
-redis.call('DEL', KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], revisions_of(KEYS[4]), recalled)
+redis.call('DEL', KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], revisions_of(KEYS[4]), contents_of(KEYS[4]),
+    recalled)
 -- When it changed last is known, but not by which number: it is as if all had just changed.
 local version = next_version()
 for user, own, value in string.gmatch(ARGV[4], '([^ \n]+) (%d+) ([^\n]+)\n') do

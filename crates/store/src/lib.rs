@@ -11,3 +11,4 @@ pub mod redis;
 pub mod sql;
 pub mod sqlite;
 pub mod tiered;
+mod version_row;

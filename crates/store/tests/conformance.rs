@@ -31,6 +31,7 @@ mod conformance {
     pub mod lost;
     pub mod mortal;
     pub mod move_parts;
+    pub mod moved;
     pub mod pages;
     pub mod positions;
     pub mod push;
@@ -40,6 +41,7 @@ mod conformance {
     pub mod read_positions;
     pub mod rebalanced;
     pub mod recall;
+    pub mod revise;
     pub mod settings;
     pub mod settled;
     pub mod site;
@@ -47,6 +49,7 @@ mod conformance {
     pub mod tiered;
     pub mod untold;
     pub mod upkeep;
+    pub mod versions;
     pub mod watched;
     pub mod wide;
     pub mod woken;

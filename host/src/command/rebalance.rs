@@ -119,7 +119,7 @@ async fn connect(redis: &[ServerUrl], postgres: &[ServerUrl]) -> Result<Engine, 
         marker_life_s: limits::MARKER_LIFE_S_DEFAULT,
         retention_ms: 0,
         push: im_domain::push::PushRules::default(),
-        recall_ms: im_domain::per_tenant::PerTenant::all(im_domain::limits::RECALL_MS_DEFAULT),
+        revision: im_domain::revision::RevisionRules::default(),
     };
     let pause = |ms| -> im_store::tiered::Pause { Box::pin(tokio::time::sleep(Duration::from_millis(ms))) };
     let chance = || random().unwrap_or_else(|_| since_1970().as_nanos());

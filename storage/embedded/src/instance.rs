@@ -3,8 +3,8 @@
 use crate::sqlite::SpinSqlite;
 use im_contract::surroundings::{now_ms, random};
 use im_domain::limits::INDEX_MEMBERS_MAX;
-use im_domain::per_tenant::PerTenant;
 use im_domain::push::PushRules;
+use im_domain::revision::RevisionRules;
 use im_domain::{Error, Result};
 use im_store::embedded::{Embedded, Environment};
 use spin_sdk::variables;
@@ -41,7 +41,7 @@ async fn engine() -> Result<Rc<Engine>> {
         random: Box::new(random),
         retention_ms: retention_ms().await?,
         push: push_rules().await?,
-        recall_ms: PerTenant::parse("recall_ms", &get("recall_ms").await?)?,
+        revision: RevisionRules::parse(&get("recall_ms").await?, &get("edit_ms").await?)?,
         index_members_max: INDEX_MEMBERS_MAX,
     };
     let engine = Rc::new(Embedded::open(SpinSqlite::open()?, environment)?);

@@ -17,6 +17,7 @@ pub async fn config() -> Result<Config> {
         push_wait_ms: get("push_wait_ms").await?,
         push_offline_ms: get("push_offline_ms").await?,
         recall_ms: get("recall_ms").await?,
+        edit_ms: get("edit_ms").await?,
     })
 }
 

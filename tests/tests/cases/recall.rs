@@ -1,8 +1,8 @@
-//! Cases about messages that were taken back: at once after they were sent, shown nowhere, unread for nobody.
+//! Cases about messages that were taken back, edited and deleted: at once after they were sent, shown nowhere, unread for nobody.
 
 use im_tests::follow::{digest, global_all, offline, read, up_to_date};
 use im_tests::push::until_due;
-use im_tests::recall::{every_way, get_one, recall, shown_nowhere};
+use im_tests::recall::{delete, edit, every_way, get_one, recall, shown_nowhere};
 use im_tests::routes::{RUN, SYNC};
 use im_tests::shape;
 use im_tests::talk::{conversation, group, say, send, text};
@@ -81,6 +81,43 @@ async fn c07_what_was_taken_back_is_shown_nowhere() {
     let new = tenant.device("cid", "new");
     let page = new.ok(SYNC, json!({"conversationId": "room"})).await;
     shown_nowhere(&[("sync of a new device", page)], SECRET);
+}
+
+#[tokio::test]
+async fn c07_what_a_message_said_before_it_was_edited_or_deleted_is_shown_nowhere() {
+    for (label, is_edit) in [("c07-edit", true), ("c07-delete", false)] {
+        let tenant = Tenant::new(label);
+        let ann = tenant.user("ann");
+        group(&ann, "room", &["ben", "cid"]).await;
+        // Enough to wake somebody, whatever becomes of the others.
+        for n in 0..5 {
+            say(&ann, "room", &n.to_string()).await;
+        }
+        let mut sent = Vec::new();
+        for n in 0..3 {
+            sent.push(send(&ann, text("room", &format!("slip-{n}"), &format!("{SECRET} {n}"))).await);
+            let mut quoting = text("room", &format!("quote-{n}"), "quoting");
+            quoting["replyTo"] = json!({"msgId": sent[n]["msgId"]});
+            send(&ann, quoting).await;
+        }
+        sent.push(send(&ann, text("room", "slip-last", SECRET)).await);
+        for receipt in &sent {
+            match is_edit {
+                true => drop(edit(&ann, "room", &receipt["msgId"], "harmless").await),
+                false => drop(delete(&ann, "room", &receipt["msgId"]).await),
+            }
+        }
+        shown_nowhere(&seen(&tenant).await, SECRET);
+        let due = until_due(&tenant.service(), ["cid"]).await.remove("cid").expect("cid is due");
+        shown_nowhere(&[("preview", due)], SECRET);
+        tenant.service().patient(RUN, json!({"tasks": ["drain"]})).await;
+        let answers = seen(&tenant).await;
+        shown_nowhere(&answers, SECRET);
+        let shows_new = |(_, answer): &(&str, Value)| answer.to_string().contains("harmless");
+        assert_eq!(answers.iter().any(shows_new), is_edit);
+        let page = tenant.device("cid", "new").ok(SYNC, json!({"conversationId": "room"})).await;
+        shown_nowhere(&[("sync of a new device", page)], SECRET);
+    }
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! A random history of a few users: what is said, taken back, read, muted, joined and left in any order,
+//! A random history of a few users: what is said, edited, recalled, deleted, read, muted, joined and left in any order,
 //! devices that look when they like and lose answers. In the end each has what its user may read, and unread is what
 //! was said by others after what the user has read.
 
@@ -6,8 +6,8 @@ use fastrand::Rng;
 use im_tests::client::Client;
 use im_tests::follow::{offline, read, update};
 use im_tests::model::ModelDevice;
-use im_tests::recall::{recall, recall_of};
-use im_tests::routes::{MEMBERS, RECALL};
+use im_tests::recall::{delete, edit, edit_of, recall, recall_of, try_delete};
+use im_tests::routes::{EDIT, MEMBERS, RECALL};
 use im_tests::seed;
 use im_tests::shape;
 use im_tests::talk::{group, send, text};
@@ -33,9 +33,34 @@ struct Said {
 
 enum What {
     Said,
-    /// With the answer to whoever took it back.
-    Recalled(Value),
+    /// By which action, with the answer to whoever did it.
+    Gone(Action, Value),
     Control,
+}
+
+/// What takes a message away.
+#[derive(Clone, Copy, PartialEq)]
+enum Action {
+    Recall,
+    Delete,
+}
+
+impl Action {
+    async fn carry_out(self, by: &Client, room: &str, id: &Value) -> Value {
+        match self {
+            Self::Recall => recall(by, room, id).await,
+            Self::Delete => delete(by, room, id).await,
+        }
+    }
+
+    /// The code of the refusal.
+    async fn refused(self, by: &Client, room: &str, id: &Value) -> String {
+        let problem = match self {
+            Self::Recall => by.patient_post(RECALL, recall_of(room, id)).await.body,
+            Self::Delete => try_delete(by, room, id).await["error"].clone(),
+        };
+        shape::text(&problem, "code").to_owned()
+    }
 }
 
 /// A user in a room: up to where everything is read, unless the user is out.
@@ -87,11 +112,12 @@ impl History {
 
     async fn step(&mut self) {
         let (room, user) = (self.rng.usize(..ROOMS), self.rng.usize(..USERS.len()));
-        match self.rng.u8(..12) {
+        match self.rng.u8(..14) {
             0..5 => self.say(room, user).await,
             5..7 => self.read(room, user).await,
             7 => self.mute(room, user).await,
-            8 | 9 => self.take_back(room, user).await,
+            8 | 9 => self.take_away(room, user).await,
+            10 | 11 => self.edit(room, user).await,
             _ => self.come_or_go(room, user).await,
         }
     }
@@ -121,34 +147,59 @@ impl History {
         (count > 0).then(|| self.rng.usize(..count))
     }
 
-    /// Takes back any message, perhaps one that the user may not, or one that was taken back.
-    async fn take_back(&mut self, room: usize, user: usize) {
+    /// Recalls or deletes any message, perhaps one that the user may not, or one that is gone.
+    async fn take_away(&mut self, room: usize, user: usize) {
         let Some(at) = self.any(room) else { return };
+        let action = if self.rng.bool() { Action::Recall } else { Action::Delete };
         let (client, said) = (self.users[user].clone(), &self.rooms[room].said[at]);
-        let id = json!(said.id.to_string());
-        let ask = async || client.patient_post(RECALL, recall_of(&name(room), &id)).await;
+        let (name, id) = (name(room), json!(said.id.to_string()));
         let (rules, own) = (user == 0, said.sender == user);
         if self.rooms[room].readers[user].is_none() {
-            ask().await.refused("not_member");
+            assert_eq!(action.refused(&client, &name, &id).await, "not_member");
             return;
         }
         match &said.what {
-            What::Control if rules => drop(ask().await.refused("invalid_request")),
-            What::Recalled(answer) if rules || own => {
-                assert_eq!(&recall(&client, &name(room), &id).await, answer, "the first answer");
+            What::Control => assert_eq!(action.refused(&client, &name, &id).await, "invalid_request"),
+            What::Gone(before, answer) if *before == action => {
+                assert_eq!(&action.carry_out(&client, &name, &id).await, answer, "the first answer");
             }
+            What::Gone(..) => assert_eq!(action.refused(&client, &name, &id).await, "conflict"),
             What::Said if rules || (own && said.at.elapsed() < YOUNG) => {
-                let answer = recall(&client, &name(room), &id).await;
-                let control = shape::id(&answer, "controlMsgId");
-                let room = &mut self.rooms[room];
-                room.said[at].counts = false;
-                room.said[at].what = What::Recalled(answer);
-                let (sender, at, what) = (user, Instant::now(), What::Control);
-                room.said.push(Said { id: control, sender, counts: false, at, what });
+                let answer = action.carry_out(&client, &name, &id).await;
+                self.told(room, user, &answer);
+                let said = &mut self.rooms[room].said[at];
+                said.counts = false;
+                said.what = What::Gone(action, answer);
             }
-            What::Said if !own => drop(ask().await.refused("forbidden")),
-            _ => {}
+            What::Said if !own => assert_eq!(action.refused(&client, &name, &id).await, "forbidden"),
+            What::Said => {}
         }
+    }
+
+    /// Edits any message, perhaps one that the user may not.
+    async fn edit(&mut self, room: usize, user: usize) {
+        let Some(at) = self.any(room) else { return };
+        self.sent += 1;
+        let content = format!("edited {}", self.sent);
+        let (client, said) = (self.users[user].clone(), &self.rooms[room].said[at]);
+        let (name, id) = (name(room), json!(said.id.to_string()));
+        let code = match &said.what {
+            _ if self.rooms[room].readers[user].is_none() => "not_member",
+            What::Control => "invalid_request",
+            What::Gone(..) => "conflict",
+            What::Said if said.sender != user => "forbidden",
+            What::Said => {
+                let answer = edit(&client, &name, &id, &content).await;
+                return self.told(room, user, &answer);
+            }
+        };
+        client.patient_post(EDIT, edit_of(&name, &id, &content)).await.refused(code);
+    }
+
+    /// Remembers the control message of a revision.
+    fn told(&mut self, room: usize, sender: usize, answer: &Value) {
+        let (id, at, what) = (shape::id(answer, "controlMsgId"), Instant::now(), What::Control);
+        self.rooms[room].said.push(Said { id, sender, counts: false, at, what });
     }
 
     /// Reads up to any message, perhaps one that was read.

@@ -2,12 +2,15 @@
 //! others, users in system conversations, plain members who manage members.
 
 use super::Room;
+use im_tests::client::Client;
 use im_tests::routes::{
-    CREATE, DIGEST, GLOBAL, MEMBERS, OF_A_CONVERSATION, OF_OPERATORS, POSTS, RECALL, SEND, STATUS, good_body,
+    CREATE, DELETE, DIGEST, EDIT, GLOBAL, MEMBERS, OF_A_CONVERSATION, OF_OPERATORS, POSTS, RECALL, SEND,
+    STATUS, VERSIONS, good_body,
 };
+use im_tests::shape;
 use im_tests::talk::text;
 use im_tests::tenant::Tenant;
-use serde_json::json;
+use serde_json::{Value, json};
 
 #[tokio::test]
 async fn not_a_member() {
@@ -22,8 +25,8 @@ async fn not_a_member() {
 #[tokio::test]
 async fn not_a_member_though_a_service_asks() {
     let room = Room::new("access-service").await;
-    // Who is privileged changes members and takes messages back without being a member.
-    for route in OF_A_CONVERSATION.into_iter().filter(|route| ![MEMBERS, RECALL].contains(route)) {
+    // Who is privileged changes members and revises messages without being a member.
+    for route in OF_A_CONVERSATION.into_iter().filter(|route| ![MEMBERS, RECALL, EDIT].contains(route)) {
         let mut body = good_body(route, "room");
         body["userId"] = "eve".into();
         if route == im_tests::routes::SYNC {
@@ -31,6 +34,23 @@ async fn not_a_member_though_a_service_asks() {
         }
         room.tenant.service().post(route, body).await.refused("not_member");
     }
+    room.untouched().await;
+}
+
+/// The one error of a call for one message.
+async fn told_of_one(by: &Client, conversation: &str) -> Value {
+    let answer = by.ok(DELETE, good_body(DELETE, conversation)).await;
+    shape::list(&answer, "results")[0]["error"]["code"].clone()
+}
+
+#[tokio::test]
+async fn what_is_deleted_is_told_for_each_message() {
+    let room = Room::new("access-delete").await;
+    assert_eq!(told_of_one(&room.tenant.user("eve"), "room").await, "not_member");
+    assert_eq!(told_of_one(&room.ann, "nowhere").await, "conversation_not_found");
+    let others_ann = Tenant::new("access-delete-other").user("ann");
+    assert_eq!(told_of_one(&others_ann, "room").await, "conversation_not_found");
+    assert_eq!(told_of_one(&room.ann, "room").await, "message_not_found");
     room.untouched().await;
 }
 
@@ -103,6 +123,8 @@ async fn the_archive_is_for_services_and_administrators() {
         room.ann.post(route, json!({})).await.refused("forbidden");
     }
     room.ann.get(STATUS).await.refused("forbidden");
+    let of_the_room = good_body(VERSIONS, "room");
+    room.tenant.service().post(VERSIONS, of_the_room).await.refused("forbidden");
 }
 
 #[tokio::test]

@@ -3,8 +3,8 @@
 
 use super::Room;
 use im_tests::routes::{
-    CONVERSATION, CREATE, DEAD_LETTERS, DEVICES, DIGEST, GET, GLOBAL, LIST, MEMBERS, OF_OPERATORS, PULL,
-    PUSH_DUE, PUSH_SETTINGS, READ, RECALL, RUN, SEND, SYNC, UPDATE, good_body,
+    CONVERSATION, CREATE, DEAD_LETTERS, DELETE, DEVICES, DIGEST, EDIT, GET, GLOBAL, LIST, MEMBERS,
+    OF_OPERATORS, PULL, PUSH_DUE, PUSH_SETTINGS, READ, RECALL, RUN, SEND, SYNC, UPDATE, VERSIONS, good_body,
 };
 use im_tests::talk::text;
 use serde_json::{Value, json};
@@ -29,7 +29,7 @@ async fn refused_values(room: &Room, route: &str, field: &str, values: &[Value])
 #[tokio::test]
 async fn missing_field() {
     let room = Room::new("field-missing").await;
-    let required: [(&str, &[&str]); 10] = [
+    let required: [(&str, &[&str]); 12] = [
         (SEND, &["clientMsgId", "type", "content"]),
         (CREATE, &["type", "members"]),
         (MEMBERS, &["conversationId"]),
@@ -40,6 +40,8 @@ async fn missing_field() {
         (UPDATE, &["conversationId"]),
         (READ, &["conversationId", "msgId"]),
         (RECALL, &["conversationId", "msgId"]),
+        (EDIT, &["conversationId", "msgId", "content"]),
+        (DELETE, &["conversationId", "msgIds", "scope"]),
     ];
     for (route, fields) in required {
         for field in fields {
@@ -125,6 +127,13 @@ async fn wrong_type_in_reading() {
         (READ, "msgId", no_ids.clone()),
         (RECALL, "msgId", no_ids.clone()),
         (RECALL, "reason", vec![json!(5), json!([]), json!({"of": "it"})]),
+        (EDIT, "msgId", no_ids.clone()),
+        (EDIT, "content", vec![json!(5), json!(null), json!({"text": "x"})]),
+        (DELETE, "msgIds", no_ids.iter().map(|bad| json!([bad])).collect()),
+        (DELETE, "msgIds", vec![json!([]), json!(vec!["1"; 101]), json!("1")]),
+        (DELETE, "scope", vec![json!("me"), json!("ALL"), json!(null), json!(1)]),
+        (DELETE, "reason", vec![json!(5), json!([])]),
+        (VERSIONS, "msgId", no_ids.clone()),
         (GET, "msgIds", no_ids.iter().map(|bad| json!([bad])).collect()),
         (PULL, "direction", vec![json!("sideways"), json!(1), json!("UP"), json!("")]),
         (PULL, "types", vec![json!("text"), json!(["typing"]), json!([1]), json!({})]),

@@ -1,12 +1,13 @@
 //! What is done to messages after they were sent.
 
+use super::list::List;
 use super::scalar::{IdIn, IdOut};
-use super::text::Text;
+use super::text::{Spelled, Text, one_of};
 use crate::problem::Problem;
-use im_domain::limits::REASON_CHARS_MAX;
-use im_domain::revision::{Recall, Revised};
-use im_domain::{ConversationId, UserId};
-use schemars::JsonSchema;
+use im_domain::limits::{CONTENT_BYTES_MAX, DELETE_IDS_MAX, REASON_CHARS_MAX};
+use im_domain::revision::{Change, Revised, Revision};
+use im_domain::{ConversationId, MsgId, UserId};
+use schemars::{JsonSchema, Schema, json_schema};
 use serde::{Deserialize, Serialize};
 
 /// A message that is taken back.
@@ -24,12 +25,87 @@ pub struct RecallIn {
 }
 
 impl RecallIn {
-    pub fn recall(self) -> Result<Recall, Problem> {
-        let recall =
-            Recall { conversation: self.conversation_id.0, msg_id: self.msg_id.0, reason: self.reason };
-        recall.check()?;
-        Ok(recall)
+    pub fn revision(self) -> Result<Revision, Problem> {
+        revision(self.conversation_id.0, self.msg_id.0, Change::Recall, self.reason)
     }
+}
+
+/// A message that gets another content.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(rename = "Edit")]
+pub struct EditIn {
+    /// The sender, where a service edits for a user.
+    pub user_id: Option<Text<UserId>>,
+    conversation_id: Text<ConversationId>,
+    msg_id: IdIn,
+    /// At most 65,536 bytes of UTF-8; kept byte for byte.
+    #[schemars(length(max = CONTENT_BYTES_MAX))]
+    content: String,
+}
+
+impl EditIn {
+    pub fn revision(self) -> Result<Revision, Problem> {
+        let change = Change::Edit { content: self.content };
+        revision(self.conversation_id.0, self.msg_id.0, change, None)
+    }
+}
+
+/// Messages that are deleted, each on its own.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(rename = "Delete")]
+pub struct DeleteIn {
+    /// Who deletes them, where a service does so for a user.
+    pub user_id: Option<Text<UserId>>,
+    conversation_id: Text<ConversationId>,
+    msg_ids: List<IdIn, 1, DELETE_IDS_MAX>,
+    /// For whom.
+    scope: Text<Whose>,
+    /// For who reads the trace; shown to nobody else.
+    #[schemars(length(max = REASON_CHARS_MAX))]
+    reason: Option<String>,
+}
+
+impl DeleteIn {
+    /// One for each message, in order.
+    pub fn revisions(self) -> Result<Vec<Revision>, Problem> {
+        let Text(Whose::All) = self.scope;
+        let conversation = self.conversation_id.0;
+        let one = |IdIn(msg_id)| revision(conversation.clone(), msg_id, Change::Delete, self.reason.clone());
+        self.msg_ids.0.into_iter().map(one).collect()
+    }
+}
+
+/// Whose messages are deleted. To delete one's own view of a message (`me`) is not possible yet.
+pub enum Whose {
+    All,
+}
+
+impl Spelled for Whose {
+    const NAME: &'static str = "DeleteScope";
+
+    fn read(text: &str) -> Result<Self, String> {
+        match text {
+            "all" => Ok(Self::All),
+            _ => Err(one_of(["all"].into_iter())),
+        }
+    }
+
+    fn schema() -> Schema {
+        json_schema!({ "type": "string", "enum": ["all"] })
+    }
+}
+
+fn revision(
+    conversation: ConversationId,
+    msg_id: MsgId,
+    change: Change,
+    reason: Option<String>,
+) -> Result<Revision, Problem> {
+    let revision = Revision { conversation, msg_id, change, reason };
+    revision.check()?;
+    Ok(revision)
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -37,17 +113,20 @@ impl RecallIn {
 #[schemars(rename = "Revised")]
 pub struct RevisedOut {
     msg_id: IdOut,
-    /// The control message that tells devices of it, and its place in the conversation.
-    control_msg_id: IdOut,
-    seq: u64,
+    /// The control message that tells devices of it, and its place in the conversation; absent: an edit that
+    /// changes nothing of a message that was never edited.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    control_msg_id: Option<IdOut>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seq: Option<u64>,
 }
 
 impl From<Revised> for RevisedOut {
     fn from(revised: Revised) -> Self {
         Self {
             msg_id: IdOut(revised.msg_id),
-            control_msg_id: IdOut(revised.control_msg_id),
-            seq: revised.seq,
+            control_msg_id: revised.told.map(|told| IdOut(told.msg_id)),
+            seq: revised.told.map(|told| told.seq),
         }
     }
 }

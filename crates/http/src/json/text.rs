@@ -5,6 +5,7 @@ use im_domain::global::ChangeKind;
 use im_domain::limits::{CLIENT_MSG_ID_CHARS_MAX, NAME_CHARS_MAX};
 use im_domain::message::{Ack, Action, Kind, QuoteStatus, Status};
 use im_domain::page::{Direction, ResetReason};
+use im_domain::revision::{Capacity, Origin};
 use im_domain::upkeep::{DeadLetterAction, Task};
 use im_domain::{ClientMsgId, ConversationId, DeviceId, Error, UserId};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -119,6 +120,8 @@ choices! {
     QuoteStatus "QuoteStatus",
     Ack "Ack",
     Action "Action",
+    Origin "VersionOrigin",
+    Capacity "Capacity",
     ConversationKind "ConversationType",
     History "History",
     Role "Role",
@@ -129,7 +132,7 @@ choices! {
     DeadLetterAction "DeadLetterAction",
 }
 
-fn one_of(texts: impl Iterator<Item = &'static str>) -> String {
+pub fn one_of(texts: impl Iterator<Item = &'static str>) -> String {
     format!("must be one of {}", texts.collect::<Vec<_>>().join(", "))
 }
 

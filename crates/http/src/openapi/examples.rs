@@ -16,6 +16,13 @@ pub fn of(op: Op) -> Value {
         Op::RecallMessage => {
             example(json!({ "conversationId": "team", "msgId": "7013", "reason": "sent to the wrong chat" }))
         }
+        Op::EditMessage => {
+            example(json!({ "conversationId": "team", "msgId": "7013", "content": "Hello, all!" }))
+        }
+        Op::DeleteMessages => {
+            example(json!({ "conversationId": "team", "msgIds": ["7013", "7014"], "scope": "all" }))
+        }
+        Op::MessageVersions => example(json!({ "conversationId": "team", "msgId": "7013" })),
         Op::UpdateConversation => example(json!({ "conversationId": "team", "muted": true })),
         Op::GetMessages => example(json!({ "conversationId": "team", "msgIds": ["232792839553204224"] })),
         Op::ReadAround => example(json!({

@@ -4,9 +4,9 @@
 use super::*;
 use crate::json::{has_field, parse};
 use im_domain::limits::{
-    BATCH_MESSAGES_MAX, BATCH_PULLS_MAX, CLIENT_MSG_ID_CHARS_MAX, CONTENT_BYTES_MAX, DIGEST_LATEST_MAX,
-    GET_IDS_MAX, GLOBAL_CURSOR_CHARS_MAX, LEASE_ID_CHARS_MAX, LIST_CURSOR_CHARS_MAX, MUTED_MAX,
-    NAME_CHARS_MAX, PAGE_ITEMS_MAX, PUSH_CONFIRM_MAX, RUN_MS_MAX,
+    BATCH_MESSAGES_MAX, BATCH_PULLS_MAX, CLIENT_MSG_ID_CHARS_MAX, CONTENT_BYTES_MAX, DELETE_IDS_MAX,
+    DIGEST_LATEST_MAX, GET_IDS_MAX, GLOBAL_CURSOR_CHARS_MAX, LEASE_ID_CHARS_MAX, LIST_CURSOR_CHARS_MAX,
+    MUTED_MAX, NAME_CHARS_MAX, PAGE_ITEMS_MAX, PUSH_CONFIRM_MAX, REASON_CHARS_MAX, RUN_MS_MAX,
 };
 use serde::de::DeserializeOwned;
 
@@ -86,6 +86,9 @@ fn the_limits_are_those_of_the_code() {
         ("Pull", "/properties/limit/minimum", 1),
         ("Sync", "/properties/limit/maximum", PAGE_ITEMS_MAX as usize),
         ("GetMessages", "/properties/msgIds/maxItems", GET_IDS_MAX),
+        ("Edit", "/properties/content/maxLength", CONTENT_BYTES_MAX),
+        ("Delete", "/properties/msgIds/maxItems", DELETE_IDS_MAX),
+        ("Delete", "/properties/reason/maxLength", REASON_CHARS_MAX),
         ("SyncGlobal", "/properties/cursor/maxLength", GLOBAL_CURSOR_CHARS_MAX),
         ("SyncGlobal", "/properties/limit/maximum", PAGE_ITEMS_MAX as usize),
         ("SyncDigest", "/properties/cursor/maxLength", LIST_CURSOR_CHARS_MAX),
@@ -113,6 +116,9 @@ fn requests_refuse_unknown_fields_and_answers_say_what_is_always_there() {
         "PullBatch",
         "CreateConversation",
         "Recall",
+        "Edit",
+        "Delete",
+        "GetVersions",
         "UpdateConversation",
         "Sync",
         "SyncGlobal",
@@ -173,6 +179,9 @@ fn the_examples_can_be_sent() {
                     Op::ListConversations => reads::<ListIn>(&text),
                     Op::SyncMessages => reads::<SyncIn>(&text),
                     Op::RecallMessage => reads::<RecallIn>(&text),
+                    Op::EditMessage => reads::<EditIn>(&text),
+                    Op::DeleteMessages => reads::<DeleteIn>(&text),
+                    Op::MessageVersions => reads::<VersionsIn>(&text),
                     Op::UpdateConversation => reads::<UpdateIn>(&text),
                     Op::SyncGlobal => reads::<GlobalIn>(&text),
                     Op::SyncDigest => reads::<DigestIn>(&text),

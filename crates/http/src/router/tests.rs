@@ -30,7 +30,7 @@ fn every_route_is_found_in_its_component_alone() {
     let keys = Keys::parse(SECRET).unwrap();
     for route in &ROUTES {
         for component in [Component::Send, Component::Pull, Component::Sync, Component::Archive] {
-            let result = admit(component, &head(route.method, route.path, Some("service")), &keys, NOW_MS);
+            let result = admit(component, &head(route.method, route.path, Some("admin")), &keys, NOW_MS);
             if component == route.component {
                 assert_eq!(result.unwrap().op, route.op);
             } else {
@@ -84,6 +84,15 @@ fn upkeep_needs_a_service_or_an_admin() {
             assert!(admit(Component::Archive, &head(method, path, Some(scope)), &keys, NOW_MS).is_ok());
         }
     }
+}
+
+#[test]
+fn what_messages_were_needs_an_admin() {
+    let wanted = |scope| head("POST", "/api/msg/versions", Some(scope));
+    for scope in ["user", "service"] {
+        assert_eq!(refusal(Component::Pull, &wanted(scope)).code, Code::Forbidden, "{scope}");
+    }
+    assert!(admit(Component::Pull, &wanted("admin"), &Keys::parse(SECRET).unwrap(), NOW_MS).is_ok());
 }
 
 #[test]

@@ -30,7 +30,7 @@ impl Service {
             random: Box::new(move || random.replace(random.get() + 1)),
             retention_ms: 0,
             push: im_domain::push::PushRules::default(),
-            recall_ms: im_domain::per_tenant::PerTenant::all(im_domain::limits::RECALL_MS_DEFAULT),
+            revision: im_domain::revision::RevisionRules::default(),
             index_members_max: im_domain::limits::INDEX_MEMBERS_MAX,
         };
         let db = NativeSqlite::open(&folder.path().join("store.db")).unwrap();

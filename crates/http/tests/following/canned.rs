@@ -9,7 +9,7 @@ use im_domain::global::{ChangeKind, Changed, Changes, GlobalCursor};
 use im_domain::message::{Ack, Draft, Kind, Message, Receipt, Status};
 use im_domain::page::{Found, Page, PageQuery, Reset, ResetReason, SyncPage, SyncQuery};
 use im_domain::push::{Due, PushSettings, PushSettingsChange};
-use im_domain::revision::{Recall, Revised};
+use im_domain::revision::{Revised, Revision, Version};
 use im_domain::storage::{Actor, Storage};
 use im_domain::upkeep::{DeadLetter, DeadLetterAction, RunReport, StoreStatus, Task};
 use im_domain::{ConversationId, DeviceId, MsgId, Result, Tenant, UserId};
@@ -130,7 +130,11 @@ impl Storage for Canned {
         elsewhere()
     }
 
-    async fn recall(&self, _: &Actor, _: &Recall) -> Result<Revised> {
+    async fn revise(&self, _: &Actor, _: &Revision) -> Result<Revised> {
+        elsewhere()
+    }
+
+    async fn versions(&self, _: &Actor, _: &ConversationId, _: MsgId) -> Result<Vec<Version>> {
         elsewhere()
     }
 

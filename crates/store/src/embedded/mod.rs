@@ -26,13 +26,14 @@ mod pages;
 mod positions;
 mod push;
 mod read_position;
-mod recall;
+mod revise;
 mod settings;
 #[cfg(all(test, feature = "native"))]
 mod testing;
 mod transaction;
 mod unread;
 mod upkeep;
+mod versions;
 
 use crate::sql::SqlError;
 use crate::sqlite::Sqlite;
@@ -43,9 +44,8 @@ use im_domain::device::{Device, Digest, ReadState, Totals};
 use im_domain::global::{Changes, GlobalCursor};
 use im_domain::message::{Ack, Draft, Receipt};
 use im_domain::page::{Found, Page, PageQuery, SyncPage, SyncQuery};
-use im_domain::per_tenant::PerTenant;
 use im_domain::push::{Due, PushRules, PushSettings, PushSettingsChange};
-use im_domain::revision::{Recall, Revised};
+use im_domain::revision::{Revised, Revision, RevisionRules, Version};
 use im_domain::storage::{Actor, Storage};
 use im_domain::upkeep::{DeadLetter, DeadLetterAction, RunReport, StoreStatus, Task};
 use im_domain::{ConversationId, DeviceId, Error, MsgId, Result, Tenant};
@@ -66,8 +66,8 @@ pub struct Environment {
     pub retention_ms: u64,
     /// When users become due for a push.
     pub push: PushRules,
-    /// How long a sender can take a message back, in milliseconds.
-    pub recall_ms: PerTenant,
+    /// How long senders can revise what they said.
+    pub revision: RevisionRules,
     /// Most members of a conversation of which each is told of every message; see
     /// [`im_domain::limits::INDEX_MEMBERS_MAX`].
     pub index_members_max: u64,
@@ -139,8 +139,17 @@ impl<P: Sqlite> Storage for Embedded<P> {
         messages::get(self, actor, conversation, ids)
     }
 
-    async fn recall(&self, actor: &Actor, recall: &Recall) -> Result<Revised> {
-        recall::recall(self, actor, recall)
+    async fn revise(&self, actor: &Actor, revision: &Revision) -> Result<Revised> {
+        revise::revise(self, actor, revision)
+    }
+
+    async fn versions(
+        &self,
+        actor: &Actor,
+        conversation: &ConversationId,
+        msg_id: MsgId,
+    ) -> Result<Vec<Version>> {
+        versions::versions(self, actor, conversation, msg_id)
     }
 
     async fn create(&self, actor: &Actor, new: NewConversation) -> Result<Conversation> {

@@ -13,7 +13,7 @@ pub(super) fn store_in_memory() -> Embedded<NativeSqlite> {
         random: Box::new(|| 1),
         retention_ms: 0,
         push: im_domain::push::PushRules::default(),
-        recall_ms: im_domain::per_tenant::PerTenant::all(im_domain::limits::RECALL_MS_DEFAULT),
+        revision: im_domain::revision::RevisionRules::default(),
         index_members_max: im_domain::limits::INDEX_MEMBERS_MAX,
     };
     Embedded::open(NativeSqlite::open(Path::new(":memory:")).unwrap(), environment).unwrap()

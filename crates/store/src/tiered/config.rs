@@ -6,8 +6,8 @@ mod server_url;
 use super::limits::BACKLOG_ENTRIES_MAX;
 use super::{HotDurability, Pause, Settings};
 use im_domain::limits::INDEX_MEMBERS_MAX;
-use im_domain::per_tenant::PerTenant;
 use im_domain::push::PushRules;
+use im_domain::revision::RevisionRules;
 use im_domain::{Error, Result};
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
@@ -40,8 +40,9 @@ pub struct Given {
     pub push_messages: String,
     pub push_wait_ms: String,
     pub push_offline_ms: String,
-    /// See [`PerTenant::parse`].
+    /// See [`RevisionRules::parse`].
     pub recall_ms: String,
+    pub edit_ms: String,
 }
 
 /// The variables, checked.
@@ -54,7 +55,7 @@ pub struct Config {
     pub marker_life_s: u64,
     pub retention_ms: u64,
     pub push: PushRules,
-    pub recall_ms: PerTenant,
+    pub revision: RevisionRules,
 }
 
 impl Config {
@@ -66,7 +67,7 @@ impl Config {
             backlog_max: number("backlog_max", &given.backlog_max, 1..=BACKLOG_ENTRIES_MAX)?,
             marker_life_s: number("dedup_seconds", &given.dedup_seconds, 1..=DEDUP_SECONDS_MAX)?,
             retention_ms: number("retention_ms", &given.retention_ms, 0..=u64::MAX)?,
-            recall_ms: PerTenant::parse("recall_ms", &given.recall_ms)?,
+            revision: RevisionRules::parse(&given.recall_ms, &given.edit_ms)?,
             push: PushRules::parse(&given.push_messages, &given.push_wait_ms, &given.push_offline_ms)?,
         })
     }
@@ -88,7 +89,7 @@ impl Config {
             backlog_max: self.backlog_max,
             marker_life_s: self.marker_life_s,
             push: self.push.clone(),
-            recall_ms: self.recall_ms.clone(),
+            revision: self.revision.clone(),
             index_members_max: INDEX_MEMBERS_MAX,
         }
     }

@@ -9,8 +9,9 @@
 //! - `k ms low conversation cid user stamp countable own version`: what a user has read
 //! - `g ms low conversation cid members time version` and a line `+ user floor countable`, `- user`, `= user role`,
 //!   `! user muted` or `~ history` for each change: a change of members or settings
-//! - `v ms low conversation cid message action control countable sender user role time` and a reason: a revision of
-//!   a message
+//! - `v ms low conversation cid message action control countable sender user role time` and a reason: a message was
+//!   recalled or deleted
+//! - `e`, the same up to the time, `reason-bytes`, a reason and the content that it has now: a message was edited
 //! - `a ms low own-id conversation`: a pair's chat has an id of its own
 //! - `f ms low conversation cid user device`: the device has no position any more
 //! - `d ms low user device time`: a device of a user has synced (ms since 1970)
@@ -88,6 +89,8 @@ pub(super) struct Revision {
     pub role: u64,
     pub time_ms: u64,
     pub reason: String,
+    /// What an edit gave.
+    pub content: String,
 }
 
 /// A device whose position is to go.
@@ -180,7 +183,15 @@ impl Entry {
             }),
             "c" => Body::Conversation(made(&mut lines, stamp)?),
             "g" => Body::Members(change(&mut lines)?),
-            "v" => Body::Revision(revision(&mut lines)?),
+            "v" => {
+                let revision = revision(&mut lines)?;
+                Body::Revision(Revision { reason: lines.rest()?, ..revision })
+            }
+            "e" => {
+                let (revision, length) = (revision(&mut lines)?, lines.number()?);
+                let reason = lines.bytes(length)?;
+                Body::Revision(Revision { reason, content: lines.rest()?, ..revision })
+            }
             "a" => Body::Alias(lines.text()?.to_owned()),
             "f" => Body::Forgotten(Forgotten {
                 cid: lines.stamp()?,
@@ -281,7 +292,8 @@ fn revision(lines: &mut Lines<'_>) -> Option<Revision> {
         user: lines.text()?.to_owned(),
         role: lines.number()?,
         time_ms: lines.number()?,
-        reason: String::from_utf8(lines.0.to_vec()).ok()?,
+        reason: String::new(),
+        content: String::new(),
     })
 }
 
@@ -348,6 +360,18 @@ impl<'a> Lines<'a> {
     fn stamp(&mut self) -> Option<MsgId> {
         stamp::parse(self.text()?)
     }
+
+    /// So many bytes, as text.
+    fn bytes(&mut self, length: u64) -> Option<String> {
+        let (text, rest) = self.0.split_at_checked(usize::try_from(length).ok()?)?;
+        self.0 = rest;
+        String::from_utf8(text.to_vec()).ok()
+    }
+
+    /// Everything that is left, as text.
+    fn rest(&mut self) -> Option<String> {
+        self.bytes(self.0.len() as u64)
+    }
 }
 
 #[cfg(test)]
@@ -387,6 +411,19 @@ mod tests {
     }
 
     #[test]
+    fn an_edit_has_a_reason_and_a_content_of_any_lines() {
+        let common = "7-1\n6-2\n2\n8-1\n0\na\na\n3\n99\n";
+        let Some(Body::Revision(edit)) =
+            parse("e", &format!("{common}5\nwhy\n?one\ntwo\n")).map(|entry| entry.body)
+        else {
+            panic!("not a revision")
+        };
+        assert_eq!((edit.reason.as_str(), edit.content.as_str()), ("why\n?", "one\ntwo\n"));
+        assert_eq!(parse("e", &format!("{common}0\n")).unwrap().class(), Class::Single);
+        assert!(parse("e", &format!("{common}9\nshort")).is_none());
+    }
+
+    #[test]
     fn what_is_kept_of_a_user_is_in_the_log_of_the_users_own_partition() {
         let place = Place::of_user("t/u").unwrap();
         let low = u64::from(place.partition) << 14;
@@ -416,7 +453,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_are_read_or_refused_and_never_a_crash(bytes: Vec<u8>, kind in "[mpkcgvafdxw]") {
+        fn any_bytes_are_read_or_refused_and_never_a_crash(bytes: Vec<u8>, kind in "[mpkcgveafdxw]") {
             let _entry = Entry::parse("1-0", &bytes);
             let _entry = parse(&kind, &String::from_utf8_lossy(&bytes));
         }

@@ -18,7 +18,8 @@
 //! | `im:{p}:o:<c>` | hash | user → countable messages sent since joining | with the head |
 //! | `im:{p}:m:<c>` | stream by message id, fields `v` and, of a reply, `r` | recent messages | trimmed, never above what SQL has |
 //! | `im:{p}:k:<c>` | hash | user/device → position and its `seq` | with the head |
-//! | `im:{p}:r:<c>` | hash | message id → its control message, that one's `seq`, and the stamp of the revision: hot messages that were taken back | with the message, until SQL has it |
+//! | `im:{p}:r:<c>` | hash | message id → of its last revision the control message, that one's `seq`, the stamp, the action, and how many edits there were: hot messages that were revised | with the message, until SQL has it |
+//! | `im:{p}:e:<c>` | hash | message id → what it says since it was edited | as above |
 //! | `im:{p}:x:<c>` | sorted set | messages that were taken back, by their place among those that count; not those that all members had read when it was made | with the head |
 //! | `im:{p}:d:<c>/<sender>/<clientMsgId>` | string | idempotency marker: ms, low, `seq`, fingerprint | as configured, a day |
 //! | `im:{p}:a:<c>` | string | the conversation that is a pair's chat instead of `<c>` | for ever |

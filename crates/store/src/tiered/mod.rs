@@ -38,8 +38,9 @@ mod push;
 mod read;
 mod read_position;
 pub mod rebalance;
-mod recall;
 mod record;
+mod revise;
+mod revised;
 mod rows;
 mod script;
 mod settings;
@@ -51,6 +52,7 @@ mod topology;
 mod upkeep;
 mod user;
 mod version;
+mod versions;
 mod view;
 mod warm;
 
@@ -66,9 +68,8 @@ use im_domain::global::{Changes, GlobalCursor};
 use im_domain::limits::RETRY_AFTER_MS;
 use im_domain::message::{Ack, Draft, Receipt};
 use im_domain::page::{Found, Page, PageQuery, SyncPage, SyncQuery};
-use im_domain::per_tenant::PerTenant;
 use im_domain::push::{Due, PushRules, PushSettings, PushSettingsChange};
-use im_domain::revision::{Recall, Revised};
+use im_domain::revision::{Revised, Revision, RevisionRules, Version};
 use im_domain::storage::{Actor, Storage};
 use im_domain::upkeep::{DeadLetter, DeadLetterAction, RunReport, StoreStatus, Task};
 use im_domain::{ConversationId, DeviceId, Error, MsgId, Result, Tenant};
@@ -110,8 +111,8 @@ pub struct Settings {
     pub marker_life_s: u64,
     /// When users become due for a push.
     pub push: PushRules,
-    /// How long a sender can take a message back, in milliseconds.
-    pub recall_ms: PerTenant,
+    /// How long senders can revise what they said.
+    pub revision: RevisionRules,
     /// Most members of a conversation of which each is told of every message; see
     /// [`im_domain::limits::INDEX_MEMBERS_MAX`].
     pub index_members_max: u64,
@@ -290,8 +291,17 @@ impl<R: Redis, P: Postgres> Storage for Tiered<R, P> {
         pages::get(self, actor, conversation, ids).await
     }
 
-    async fn recall(&self, actor: &Actor, recall: &Recall) -> Result<Revised> {
-        recall::recall(self, actor, recall).await
+    async fn revise(&self, actor: &Actor, revision: &Revision) -> Result<Revised> {
+        revise::revise(self, actor, revision).await
+    }
+
+    async fn versions(
+        &self,
+        actor: &Actor,
+        conversation: &ConversationId,
+        msg_id: MsgId,
+    ) -> Result<Vec<Version>> {
+        versions::versions(self, actor, conversation, msg_id).await
     }
 
     async fn create(&self, actor: &Actor, new: NewConversation) -> Result<Conversation> {

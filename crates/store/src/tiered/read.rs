@@ -2,13 +2,14 @@
 
 use super::keys::Place;
 use super::record::{Record, summary_of_start};
+use super::revised::Become;
 use super::warm::{Warmth, warm};
 use super::{Tiered, limits, rows, script, stamp, unknown_word};
 use crate::arguments;
 use crate::postgres::Postgres;
 use crate::redis::{Argument, Redis, Reply};
 use im_domain::conversation::History;
-use im_domain::message::{Message, Quote, QuoteStatus, Status};
+use im_domain::message::{Message, Quote, QuoteStatus, Status, summary_of_bytes};
 use im_domain::page::{Direction, Range};
 use im_domain::storage::Actor;
 use im_domain::{Error, MsgId, Result};
@@ -89,39 +90,42 @@ fn joined_at(member: &str) -> Result<MsgId> {
 fn hot_message(reply: &mut Reply, head: &Head) -> Result<(Message, bool)> {
     let msg_id = id(reply)?;
     let (seq, record) = value(&reply.bytes()?)?;
-    let is_recalled = reply.number()? == 1;
+    let revised = Become::parse(reply.bytes()?)?;
     let start = reply.bytes()?;
-    let quoted_is_recalled = reply.number()? == 1;
-    let quote = record.reply_to.map(|quoted| hot_quote(quoted, &start, quoted_is_recalled, head));
+    let quoted_revised = Become::parse(reply.bytes()?)?;
+    let quote = record.reply_to.map(|quoted| hot_quote(quoted, &start, quoted_revised, head));
     let is_cold = quote.as_ref().is_some_and(|quote| quote.sender.is_none() && quote.msg_id < head.hot);
     let message = Message {
         msg_id,
         seq,
         sender: record.sender,
         kind: record.kind,
-        content: if is_recalled { String::new() } else { record.content },
+        content: record.content,
         client_msg_id: record.client_msg_id,
         create_time: msg_id.time_ms(),
-        status: if is_recalled { Status::Recalled } else { Status::Normal },
+        status: Status::Normal,
         edit_time: None,
         reply_to: quote,
-        ext: record.ext.filter(|_| !is_recalled),
+        ext: record.ext,
         control: record.control,
     };
-    Ok((message, is_cold))
+    match revised {
+        None => Ok((message, is_cold)),
+        Some(revised) => Ok((revised.apply(message)?, is_cold)),
+    }
 }
 
-fn hot_quote(msg_id: MsgId, start: &[u8], is_recalled: bool, head: &Head) -> Quote {
+fn hot_quote(msg_id: MsgId, start: &[u8], revised: Option<Become>, head: &Head) -> Quote {
     let found = body(start).and_then(|(_, record)| summary_of_start(record)).filter(|_| msg_id > head.floor);
-    match found {
-        Some((sender, _)) if is_recalled => {
-            Quote { msg_id, sender: Some(sender), preview: None, status: QuoteStatus::Recalled }
-        }
-        Some((sender, preview)) => {
-            Quote { msg_id, sender: Some(sender), preview: Some(preview), status: QuoteStatus::Normal }
-        }
-        None => Quote { msg_id, sender: None, preview: None, status: QuoteStatus::Expired },
-    }
+    let Some((sender, said)) = found else {
+        return Quote { msg_id, sender: None, preview: None, status: QuoteStatus::Expired };
+    };
+    let (preview, status) = match revised {
+        None => (Some(said), QuoteStatus::Normal),
+        Some(Become::Edited { content, .. }) => (Some(summary_of_bytes(&content)), QuoteStatus::Normal),
+        Some(Become::Gone(status)) => (None, status.into()),
+    };
+    Quote { msg_id, sender: Some(sender), preview, status }
 }
 
 /// `seq` and record of a stream entry's value: `kind\nseq\ncountable\nrecord`.

@@ -7,6 +7,7 @@
 
 use im_domain::ext::Ext;
 use im_domain::message::{Action, ControlRef, Draft, FINGERPRINT_BYTES, Kind};
+use im_domain::revision::control_name;
 use im_domain::{MsgId, UserId};
 
 const VERSION: u8 = 1;
@@ -28,16 +29,15 @@ pub struct Record {
 }
 
 impl Record {
-    /// The control message that tells of a revision. One revision has one.
-    pub fn control(sender: &UserId, control: ControlRef) -> Self {
-        let action = control.action.as_str();
+    /// The control message that tells of a revision. One revision has one; see [`control_name`].
+    pub fn control(sender: &UserId, control: ControlRef, mark: &str) -> Self {
         Self {
             kind: Kind::Recall,
             silent: true,
             fingerprint: [0; FINGERPRINT_BYTES],
             reply_to: None,
             sender: sender.clone(),
-            client_msg_id: format!("{action}:{}", control.msg_id),
+            client_msg_id: control_name(control, mark),
             ext: None,
             content: String::new(),
             control: Some(control),
@@ -160,7 +160,7 @@ mod tests {
     fn a_control_message_comes_back() {
         for action in Action::ALL {
             let control = ControlRef { msg_id: MsgId::new(77).unwrap(), action: *action };
-            let record = Record::control(&UserId::parse("a").unwrap(), control);
+            let record = Record::control(&UserId::parse("a").unwrap(), control, "mark");
             assert_eq!(Record::decode(&record.encode()), Some(record));
         }
     }

@@ -147,7 +147,7 @@ fn open(file: &Path, retention_ms: u64, now_ms: Box<dyn Fn() -> u64>) -> Result<
         random: Box::new(rand::random),
         retention_ms,
         push: push_rules(),
-        recall_ms: im_domain::per_tenant::PerTenant::all(im_domain::limits::RECALL_MS_DEFAULT),
+        revision: im_domain::revision::RevisionRules::default(),
         index_members_max: INDEX_MEMBERS,
     };
     Embedded::open(NativeSqlite::open(file)?, environment)

@@ -8,7 +8,7 @@ use crate::servers::redis::command_at;
 use im_domain::message::Status;
 use im_domain::page::Direction;
 use im_domain::partition::partition_of;
-use im_domain::revision::Recall;
+use im_domain::revision::Change;
 use im_domain::storage::Storage;
 use im_domain::upkeep::{DeadLetter, DeadLetterAction, Task};
 use im_domain::{MsgId, Tenant};
@@ -93,8 +93,7 @@ fn what_is_no_entry_is_set_aside_at_once_and_can_only_be_dropped() {
 }
 
 fn recall(store: &impl Storage, msg_id: MsgId) {
-    let recall = Recall { conversation: id("c"), msg_id, reason: None };
-    block_on(store.recall(&actor("a"), &recall)).unwrap();
+    revise(store, &actor("a"), "c", msg_id, Change::Recall).unwrap();
 }
 
 /// Whether a message is taken back before its dead letter is put back, or while that waits in the log.

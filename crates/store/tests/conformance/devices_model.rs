@@ -1,6 +1,6 @@
-//! Random users, devices, conversations, recalls and losses, against model devices. A model device knows
+//! Random users, devices, conversations, revisions and losses, against model devices. A model device knows
 //! nothing but what the store answers: it asks what has changed, syncs where something was said, confirms what
-//! it has stored, and takes the text from what a control message says was taken back. However often answers
+//! it has stored, and gets anew what a control message says was revised. However often answers
 //! are lost, whoever joins and leaves meanwhile, and whether groups grow and shrink across
 //! [`super::backend::INDEX_MEMBERS`]: in the end it holds exactly what its user may see, nothing skipped,
 //! nothing changed, and the same unread counts as the model of the conversations. A failure prints the seed
@@ -9,14 +9,15 @@
 mod device;
 
 use super::backend::{Backend, EmbeddedBackend, INDEX_MEMBERS, block_on};
-use super::random::{Verdict, at_random_on_every_back_end, check};
+use super::random::{Verdict, at_random_on_every_back_end, change as change_of_text, check};
 use super::talk::*;
 use super::tiered::{Cold, Drained, Hot, Spread, TieredBackend};
 use device::{Device, Line};
 use im_domain::conversation::{History, MemberChange};
 use im_domain::device::Totals;
 use im_domain::limits::RECALL_MS_DEFAULT;
-use im_domain::revision::{Recall, Revised};
+use im_domain::message::Action;
+use im_domain::revision::{Change, Told};
 use im_domain::storage::Storage;
 use im_domain::upkeep::Task;
 use im_domain::{Error, MsgId, UserId};
@@ -57,10 +58,11 @@ enum Op {
         at: usize,
     },
     /// The message at this place of the history, if there is one; `user` may be [`OWNER`].
-    Recall {
+    Revise {
         user: usize,
         conversation: usize,
         at: usize,
+        change: Change,
     },
     Mute {
         user: usize,
@@ -97,8 +99,8 @@ fn op() -> impl Strategy<Value = Op> {
         2 => (0..CONVERSATIONS.len(), any::<bool>())
             .prop_map(|(conversation, grow)| Op::Crowd { conversation, grow }),
         3 => (at(), 0_usize..12).prop_map(|((user, conversation), at)| Op::Read { user, conversation, at }),
-        4 => (0..=OWNER, 0..CONVERSATIONS.len(), 0_usize..12)
-            .prop_map(|(user, conversation, at)| Op::Recall { user, conversation, at }),
+        6 => (0..=OWNER, 0..CONVERSATIONS.len(), 0_usize..12, change_of_text())
+            .prop_map(|(user, conversation, at, change)| Op::Revise { user, conversation, at, change }),
         1 => (at(), any::<bool>())
             .prop_map(|((user, conversation), muted)| Op::Mute { user, conversation, muted }),
         8 => (device.clone(), 1_u32..4, prop_oneof![0_usize..5, Just(usize::MAX)])
@@ -124,11 +126,17 @@ struct Said {
     id: MsgId,
     sender: usize,
     silent: bool,
-    /// Empty once it was taken back.
+    /// Empty once it was recalled or deleted.
     content: String,
-    /// When it was taken back, the store's answer.
-    revised: Option<Revised>,
+    /// What was done to it last, and the control message of that.
+    revised: Option<(Action, Told)>,
     is_control: bool,
+}
+
+impl Said {
+    fn is_gone(&self) -> bool {
+        self.revised.is_some_and(|(action, _)| action != Action::Edit)
+    }
 }
 
 struct Member {
@@ -148,19 +156,20 @@ impl Talk {
     }
 
     fn unread(&self, user: usize, member: &Member) -> u64 {
-        let counts = |said: &Said| !said.silent && said.revised.is_none();
+        let counts = |said: &Said| !said.silent && !said.is_gone();
         let is_unread = |said: &&Said| said.id > member.read && said.sender != user && counts(said);
         self.messages.iter().filter(is_unread).count() as u64
     }
 }
 
-/// Why nobody, or not this one, may take a message back.
+/// Why nobody, or not this one, may revise a message.
 #[derive(Debug, PartialEq, Eq)]
 enum Refusal {
     NotMember,
     Missing,
     Control,
     Forbidden,
+    Final,
 }
 
 /// The store under test beside the models.
@@ -200,7 +209,7 @@ impl<B: Backend> World<B> {
             }
             Op::Crowd { conversation, grow } => self.crowd(conversation, grow),
             Op::Read { user, conversation, at } => self.read(user, conversation, at)?,
-            Op::Recall { user, conversation, at } => self.recall(user, conversation, at)?,
+            Op::Revise { user, conversation, at, change } => self.revise(user, conversation, at, change)?,
             Op::Mute { user, conversation, muted } => {
                 if self.talks[conversation].members.contains_key(&user) {
                     mute(self.store(), USERS[user], CONVERSATIONS[conversation].0, muted);
@@ -238,14 +247,14 @@ impl<B: Backend> World<B> {
         Ok(())
     }
 
-    fn recall(&mut self, user: usize, conversation: usize, at: usize) -> Verdict {
+    fn revise(&mut self, user: usize, conversation: usize, at: usize, change: Change) -> Verdict {
         let Some(msg_id) = self.talks[conversation].messages.get(at).map(|said| said.id) else {
             return Ok(());
         };
         let name = USERS.get(user).unwrap_or(&"owner");
-        let recall = Recall { conversation: id(CONVERSATIONS[conversation].0), msg_id, reason: None };
-        let answer = block_on(self.store().recall(&actor(name), &recall));
-        let expected = self.expected(user, conversation, at);
+        let expected = self.expected(user, conversation, at, &change);
+        let (action, content) = (change.action(), change.content().to_owned());
+        let answer = revise(self.store(), &actor(name), CONVERSATIONS[conversation].0, msg_id, change);
         let revised = match answer {
             Ok(revised) => revised,
             Err(error) => {
@@ -253,23 +262,24 @@ impl<B: Backend> World<B> {
                 return Ok(());
             }
         };
+        prop_assert_eq!(revised.msg_id, msg_id);
         let talk = &mut self.talks[conversation];
-        if let Some(first) = talk.messages[at].revised {
-            prop_assert_eq!((expected, revised), (Ok(()), first));
+        let said = &talk.messages[at];
+        if said.is_gone() || action == Action::Edit && said.content == content {
+            prop_assert_eq!((expected, revised.told), (Ok(()), said.revised.map(|(_, told)| told)));
             return Ok(());
         }
-        let seq = talk.messages.len() as u64 + 1;
-        prop_assert_eq!((expected, revised.msg_id, revised.seq), (Ok(()), msg_id, seq));
-        talk.messages[at].revised = Some(revised);
-        talk.messages[at].content.clear();
-        let id = revised.control_msg_id;
-        let content = String::new();
+        let told = revised.told.unwrap();
+        prop_assert_eq!((expected, told.seq), (Ok(()), talk.messages.len() as u64 + 1));
+        talk.messages[at].revised = Some((action, told));
+        talk.messages[at].content = content;
+        let (id, content) = (told.msg_id, String::new());
         talk.messages.push(Said { id, sender: user, silent: true, content, revised: None, is_control: true });
         Ok(())
     }
 
-    /// Whether the user may take back the message at this place.
-    fn expected(&self, user: usize, conversation: usize, at: usize) -> Result<(), Refusal> {
+    /// Whether the user may revise the message at this place.
+    fn expected(&self, user: usize, conversation: usize, at: usize, change: &Change) -> Result<(), Refusal> {
         let talk = &self.talks[conversation];
         let said = &talk.messages[at];
         if user != OWNER {
@@ -279,14 +289,18 @@ impl<B: Backend> World<B> {
                 return Err(Refusal::Missing);
             }
         }
-        if said.revised.is_some() {
-            return Ok(());
+        let action = change.action();
+        match said.revised {
+            Some((before, _)) if before == action && said.is_gone() => return Ok(()),
+            Some(_) if said.is_gone() => return Err(Refusal::Final),
+            _ => {}
         }
         if said.is_control {
             return Err(Refusal::Control);
         }
+        let is_edit = action == Action::Edit;
         let is_late = said.id < MsgId::floor_of(self.backend.now() - RECALL_MS_DEFAULT);
-        match user == OWNER || said.sender == user && !is_late {
+        match user == OWNER && !is_edit || said.sender == user && (is_edit || !is_late) {
             true => Ok(()),
             false => Err(Refusal::Forbidden),
         }
@@ -386,6 +400,7 @@ fn refusal(error: &Error) -> Refusal {
         Error::MessageNotFound { field } if field == "msgId" => Refusal::Missing,
         Error::Invalid { field, .. } if field == "msgId" => Refusal::Control,
         Error::Forbidden { .. } => Refusal::Forbidden,
+        Error::Conflict { field, .. } if field == "msgId" => Refusal::Final,
         error => panic!("{error:?}"),
     }
 }

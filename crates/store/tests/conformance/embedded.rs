@@ -6,7 +6,7 @@ use super::talk::*;
 use im_domain::Error;
 use im_domain::message::Ack;
 use im_domain::page::ResetReason;
-use im_domain::revision::Recall;
+use im_domain::revision::{Change, Revision};
 use im_domain::storage::Storage;
 use im_domain::upkeep::Task;
 use im_store::embedded::{Embedded, Environment};
@@ -73,8 +73,9 @@ fn the_trace_of_what_was_taken_back_goes_with_the_message() {
     backend.advance(600);
     let kept = send(&store, "b", "c", 1).msg_id;
     for msg_id in [slip, kept] {
-        let recall = Recall { conversation: id("c"), msg_id, reason: Some("a slip".into()) };
-        block_on(store.recall(&service("z"), &recall)).unwrap();
+        let reason = Some("a slip".to_owned());
+        let recall = Revision { conversation: id("c"), msg_id, change: Change::Recall, reason };
+        block_on(store.revise(&service("z"), &recall)).unwrap();
     }
     let traces = || {
         let db = backend.raw();
@@ -106,8 +107,7 @@ fn who_waits_only_for_what_was_taken_back_is_not_due_before_the_rest_is() {
         backend.advance(1_000);
     }
     for at in [0, 3, 6] {
-        let recall = Recall { conversation: id("c"), msg_id: ids[at], reason: None };
-        block_on(store.recall(&actor("a"), &recall)).unwrap();
+        revise(&store, &actor("a"), "c", ids[at], Change::Recall).unwrap();
     }
     let due = || block_on(store.push_due(&actor("a").tenant, 10, &[])).unwrap();
     assert_eq!(due(), [], "four of five");
@@ -180,7 +180,7 @@ fn a_message_to_a_large_group_writes_no_more_than_one_to_a_chat() {
         now_ms: Box::new(|| START_MS),
         random: Box::new(rand::random),
         retention_ms: 0,
-        recall_ms: im_domain::per_tenant::PerTenant::all(im_domain::limits::RECALL_MS_DEFAULT),
+        revision: im_domain::revision::RevisionRules::default(),
         push: push_rules(),
         index_members_max: INDEX_MEMBERS,
     };

@@ -6,8 +6,9 @@ use super::talk::*;
 use super::tiered::{Cold, Drained, Hot, Spread, TieredBackend};
 use im_domain::conversation::MemberChange;
 use im_domain::limits::RECALL_MS_DEFAULT;
+use im_domain::message::Action;
 use im_domain::page::{Direction, SyncQuery};
-use im_domain::revision::{Recall, Revised};
+use im_domain::revision::{Change, Revised, Told};
 use im_domain::storage::Storage;
 use im_domain::upkeep::Task;
 use im_domain::{Error, MsgId};
@@ -46,10 +47,11 @@ enum Op {
         conversation: usize,
         confirm: Option<usize>,
     },
-    /// The sender takes back the message at this place of the history, if there is one.
-    Recall {
+    /// The sender does so with the message at this place of the history, if there is one.
+    Revise {
         conversation: usize,
         at: usize,
+        change: Change,
     },
     Clock {
         ms: i64,
@@ -70,14 +72,22 @@ fn op() -> impl Strategy<Value = Op> {
         1 => (user.clone(), conversation.clone()).prop_map(|(user, conversation)| Op::Leave { user, conversation }),
         3 => (user.clone(), conversation.clone(), 1_u32..8, any::<bool>())
             .prop_map(|(user, conversation, limit, up)| Op::Read { user, conversation, limit, up }),
-        2 => (conversation.clone(), 0_usize..30)
-            .prop_map(|(conversation, at)| Op::Recall { conversation, at }),
+        4 => (conversation.clone(), 0_usize..30, change())
+            .prop_map(|(conversation, at, change)| Op::Revise { conversation, at, change }),
         3 => (user, conversation, prop::option::of(0_usize..30))
             .prop_map(|(user, conversation, confirm)| Op::Sync { user, conversation, confirm }),
         1 => (-10_000_i64..10_000).prop_map(|ms| Op::Clock { ms }),
         1 => Just(Op::Reopen),
         1 => Just(Op::Drain),
         1 => Just(Op::Evict),
+    ]
+}
+
+pub(super) fn change() -> impl Strategy<Value = Change> {
+    prop_oneof![
+        2 => Just(Change::Recall),
+        1 => Just(Change::Delete),
+        4 => (0_u8..3).prop_map(|content| Change::Edit { content: content.to_string() }),
     ]
 }
 
@@ -93,18 +103,11 @@ struct Said {
     sender: usize,
     /// None: a control message.
     client_id: Option<u8>,
+    /// As it was sent.
     content: u8,
-    /// When it was taken back, the store's answer.
-    revised: Option<Revised>,
-}
-
-impl Said {
-    fn shown(&self) -> String {
-        match (self.client_id, self.revised) {
-            (Some(_), None) => self.content.to_string(),
-            _ => String::new(),
-        }
-    }
+    shown: String,
+    /// What was done to it last, and the control message of that.
+    revised: Option<(Action, Told)>,
 }
 
 /// The store under test beside the model of what it should hold.
@@ -143,7 +146,7 @@ impl<B: Backend> Both<B> {
             }
             Op::Read { user, conversation, limit, up } => self.read(user, conversation, limit, up)?,
             Op::Sync { user, conversation, confirm } => self.sync(user, conversation, confirm)?,
-            Op::Recall { conversation, at } => self.recall(conversation, at)?,
+            Op::Revise { conversation, at, change } => self.revise(conversation, at, change)?,
             Op::Clock { ms } => self.backend.set_clock(self.backend.now().saturating_add_signed(ms)),
             Op::Reopen => self.store = self.backend.open(),
             Op::Drain => drop(block_on(self.store.run(&[Task::Drain], 10_000)).unwrap()),
@@ -175,38 +178,47 @@ impl<B: Backend> Both<B> {
                 prop_assert_eq!(receipt.seq, talk.messages.len() as u64 + 1);
                 prop_assert!(talk.messages.last().is_none_or(|m| m.id < receipt.msg_id));
                 let (id, client_id) = (receipt.msg_id, Some(client_id));
-                talk.messages.push(Said { id, sender: user, client_id, content, revised: None });
+                let shown = content.to_string();
+                talk.messages.push(Said { id, sender: user, client_id, content, shown, revised: None });
             }
         }
         Ok(())
     }
 
-    fn recall(&mut self, conversation: usize, at: usize) -> Verdict {
+    fn revise(&mut self, conversation: usize, at: usize, change: Change) -> Verdict {
         let talk = &mut self.model[conversation];
         let seq = talk.messages.len() as u64 + 1;
         let Some(said) = talk.messages.get_mut(at) else { return Ok(()) };
-        let (msg_id, sender) = (said.id, said.sender);
-        let is_late = msg_id < MsgId::floor_of(self.backend.now() - RECALL_MS_DEFAULT);
-        let recall = Recall { conversation: id(CONVERSATIONS[conversation]), msg_id, reason: None };
-        let answer = block_on(self.store.recall(&actor(USERS[sender]), &recall));
-        match (talk.members.contains(&sender), said.client_id, said.revised) {
+        let (msg_id, sender, action) = (said.id, said.sender, change.action());
+        let window = MsgId::floor_of(self.backend.now() - RECALL_MS_DEFAULT);
+        let is_late = action != Action::Edit && msg_id < window;
+        let content = change.content().to_owned();
+        let answer = revise(&self.store, &actor(USERS[sender]), CONVERSATIONS[conversation], msg_id, change);
+        let is_invalid = matches!(answer, Err(Error::Invalid { .. }));
+        let is_conflict = matches!(answer, Err(Error::Conflict { .. }));
+        let is_forbidden = matches!(answer, Err(Error::Forbidden { .. }));
+        let before = said.revised.map(|(action, _)| action).filter(|action| *action != Action::Edit);
+        let told = said.revised.map(|(_, told)| told);
+        match (talk.members.contains(&sender), said.client_id, before) {
             (false, ..) => prop_assert_eq!(answer, Err(Error::NotMember)),
-            (true, None, _) => {
-                let is_invalid = matches!(answer, Err(Error::Invalid { .. }));
-                prop_assert!(is_invalid);
+            (true, None, _) => prop_assert!(is_invalid, "{:?}", answer),
+            (true, Some(_), Some(before)) if before == action => {
+                prop_assert_eq!(answer, Ok(Revised { msg_id, told }));
             }
-            (true, Some(_), Some(first)) => prop_assert_eq!(answer, Ok(first)),
-            (true, Some(_), None) if is_late => {
-                let is_forbidden = matches!(answer, Err(Error::Forbidden { .. }));
-                prop_assert!(is_forbidden);
+            (true, Some(_), Some(_)) => prop_assert!(is_conflict, "{:?}", answer),
+            (true, Some(_), None) if action == Action::Edit && content == said.shown => {
+                prop_assert_eq!(answer, Ok(Revised { msg_id, told }));
             }
+            (true, Some(_), None) if is_late => prop_assert!(is_forbidden, "{:?}", answer),
             (true, Some(_), None) => {
                 let revised = answer.unwrap();
-                prop_assert_eq!((revised.msg_id, revised.seq), (msg_id, seq));
-                said.revised = Some(revised);
-                let id = revised.control_msg_id;
+                let told = revised.told.unwrap();
+                prop_assert_eq!((revised.msg_id, told.seq), (msg_id, seq));
+                said.revised = Some((action, told));
+                said.shown = content;
+                let (id, shown) = (told.msg_id, String::new());
                 prop_assert!(talk.messages.last().is_none_or(|m| m.id < id));
-                talk.messages.push(Said { id, sender, client_id: None, content: 0, revised: None });
+                talk.messages.push(Said { id, sender, client_id: None, content: 0, shown, revised: None });
             }
         }
         Ok(())
@@ -228,7 +240,7 @@ impl<B: Backend> Both<B> {
         let to = if up { Direction::Up } else { Direction::Down };
         let seen = walk(&self.store, reader, name, limit, to);
         let seen: Vec<_> = seen.iter().map(|m| (m.msg_id, m.content.clone())).collect();
-        let expected: Vec<_> = talk.messages.iter().map(|m| (m.id, m.shown())).collect();
+        let expected: Vec<_> = talk.messages.iter().map(|m| (m.id, m.shown.clone())).collect();
         prop_assert_eq!(seen, expected);
         Ok(())
     }

@@ -32,12 +32,12 @@ fn name(conversation: usize) -> String {
     format!("c{conversation}")
 }
 
-fn on(site: &Site, databases: usize) -> Engine {
+pub fn on(site: &Site, databases: usize) -> Engine {
     engine_on(&site.redis_urls(), &site.postgres_urls()[..databases], Everysec)
 }
 
 /// An engine for the steps, which does not wait for readers.
-fn mover(site: &Site, kill: Option<Kill>) -> (Tiered<MortalRedis, MortalPostgres>, Rc<Mortal>) {
+pub fn mover(site: &Site, kill: Option<Kill>) -> (Tiered<MortalRedis, MortalPostgres>, Rc<Mortal>) {
     let mortal = Rc::new(Mortal::new(kill));
     let mut settings = settings(Box::new(machine_ms), 0);
     settings.servers = "the mover's".to_owned();
@@ -118,7 +118,8 @@ fn assert_at_place(site: &Site, databases: usize, messages: usize) {
         SELECT (cid >> 14) & 255 FROM message UNION SELECT (cid >> 14) & 255 FROM conversation
         UNION SELECT (cid >> 14) & 255 FROM member UNION SELECT (cid >> 14) & 255 FROM position
         UNION SELECT partition FROM alias UNION SELECT partition FROM device
-        UNION SELECT partition FROM user_setting UNION SELECT partition FROM partition_state";
+        UNION SELECT partition FROM user_setting UNION SELECT partition FROM audit
+        UNION SELECT partition FROM partition_state";
     let mut found = 0;
     for (database, url) in site.postgres_urls().iter().enumerate() {
         let is_its = |partition: &u64| place_of(*partition as u8, databases) == database;
@@ -245,7 +246,7 @@ fn from_two_databases_to_three_and_back_under_load() {
 }
 
 /// Kills a step at its 1st, 2nd, 3rd … call, and calls it again, until it comes to its end.
-fn at_every_call(
+pub fn at_every_call(
     site: &Site,
     step: impl AsyncFn(&Tiered<MortalRedis, MortalPostgres>) -> Result<()>,
     mut between: impl FnMut(),

@@ -6,12 +6,11 @@ use super::talk::*;
 use super::tiered::{Hot, TieredBackend};
 use crate::servers::redis::command_at;
 use im_domain::conversation::{Conversation, History, MemberChange, Role};
-use im_domain::global::ChangeKind;
 use im_domain::limits::RECALL_MS_DEFAULT;
 use im_domain::message::{Action, Draft, Kind, QuoteStatus, Status};
 use im_domain::page::Direction;
 use im_domain::partition::partition_of;
-use im_domain::revision::{Recall, Revised};
+use im_domain::revision::{Change, Revised};
 use im_domain::storage::{Actor, Storage};
 use im_domain::{Error, MsgId, Result};
 use im_store::arguments;
@@ -25,16 +24,12 @@ on_every_back_end!(
     a_summary_changes_when_the_last_message_is_taken_back_and_not_when_an_older_one_is,
     a_very_old_message_is_taken_back_as_any_other,
     what_has_expired_or_was_said_before_one_joined_is_not_found,
-    devices_are_told_that_something_was_revised,
     pushes_leave_out_what_was_taken_back,
     a_client_may_name_a_message_as_the_store_names_its_own,
 );
 
 fn recall(store: &impl Storage, actor: &Actor, msg_id: MsgId) -> Result<Revised> {
-    block_on(store.recall(
-        actor,
-        &Recall { conversation: id("c"), msg_id, reason: Some("a slip,\nand a NUL: \0".into()) },
-    ))
+    revise(store, actor, "c", msg_id, Change::Recall)
 }
 
 fn seen_by(store: &impl Storage, name: &str) -> Conversation {
@@ -50,15 +45,15 @@ fn no_read_path_shows_what_was_taken_back<B: Backend>() {
     let answer = Draft { reply_to: Some(slip.msg_id), ..draft("b", "c", "answer", "what?") };
     let answer = append(&store, vec![answer]).remove(0).unwrap();
     let revised = recall(&store, &actor("a"), slip.msg_id).unwrap();
-    assert_eq!((revised.msg_id, revised.seq), (slip.msg_id, answer.seq + 1));
+    let told = revised.told.unwrap();
+    assert_eq!((revised.msg_id, told.seq), (slip.msg_id, answer.seq + 1));
     let late = Draft { reply_to: Some(slip.msg_id), ..draft("b", "c", "late", "still there?") };
     let late = append(&store, vec![late]).remove(0).unwrap();
     let check = |store: &B::Store| {
         for (limit, direction) in [(1, Direction::Up), (100, Direction::Up), (2, Direction::Down)] {
             let messages = walk(store, "b", "c", limit, direction);
             let ids: Vec<_> = messages.iter().map(|message| message.msg_id).collect();
-            let control = revised.control_msg_id;
-            assert_eq!(ids, [first.msg_id, slip.msg_id, answer.msg_id, control, late.msg_id]);
+            assert_eq!(ids, [first.msg_id, slip.msg_id, answer.msg_id, told.msg_id, late.msg_id]);
             assert_eq!((messages[1].status, messages[1].content.as_str()), (Status::Recalled, ""));
             assert_eq!((messages[1].kind, messages[1].seq), (Kind::Text, slip.seq));
             assert!(messages.iter().enumerate().all(|(n, m)| n == 1 || m.status == Status::Normal));
@@ -66,9 +61,9 @@ fn no_read_path_shows_what_was_taken_back<B: Backend>() {
                 let quote = quoting.reply_to.as_ref().unwrap();
                 assert_eq!((quote.status, quote.preview.as_deref()), (QuoteStatus::Recalled, None));
             }
-            let told = messages[3].control.unwrap();
+            let control = messages[3].control.unwrap();
             assert_eq!((messages[3].kind, messages[3].content.as_str()), (Kind::Recall, ""));
-            assert_eq!((told.msg_id, told.action), (slip.msg_id, Action::Recall));
+            assert_eq!((control.msg_id, control.action), (slip.msg_id, Action::Recall));
             assert_eq!(messages[3].sender, user("a"));
         }
         let wanted = [slip.msg_id, answer.msg_id];
@@ -89,11 +84,11 @@ fn devices_that_are_past_it_learn_of_it<B: Backend>() {
     let last = send(&store, "a", "c", 1);
     let before = sync(&store, "b", "phone", sync_query("c", None)).unwrap();
     assert_eq!(before.page.messages.len(), 2);
-    let revised = recall(&store, &actor("a"), slip.msg_id).unwrap();
+    let control = recall(&store, &actor("a"), slip.msg_id).unwrap().told.unwrap();
     let after = sync(&store, "b", "phone", sync_query("c", Some(last.msg_id))).unwrap();
     let told: Vec<_> = after.page.messages.iter().map(|m| (m.msg_id, m.control.unwrap().msg_id)).collect();
-    assert_eq!(told, [(revised.control_msg_id, slip.msg_id)]);
-    assert_eq!(after.page.head_seq, revised.seq);
+    assert_eq!(told, [(control.msg_id, slip.msg_id)]);
+    assert_eq!(after.page.head_seq, control.seq);
 }
 
 fn taken_back_again_nothing_changes<B: Backend>() {
@@ -128,9 +123,9 @@ fn who_may_take_back_what_and_until_when<B: Backend>() {
     assert!(
         missing(recall(&store, &actor("a"), beyond)) && missing(recall(&store, &actor("a"), MsgId::NONE))
     );
-    let nowhere = Recall { conversation: id("nowhere"), msg_id: ids[0], reason: None };
-    assert_eq!(block_on(store.recall(&actor("a"), &nowhere)), Err(Error::ConversationNotFound));
-    let control = recall(&store, &actor("a"), ids[0]).unwrap().control_msg_id;
+    let nowhere = revise(&store, &actor("a"), "nowhere", ids[0], Change::Recall);
+    assert_eq!(nowhere, Err(Error::ConversationNotFound));
+    let control = recall(&store, &actor("a"), ids[0]).unwrap().told.unwrap().msg_id;
     let of_control = recall(&store, &actor("owner"), control);
     assert!(matches!(of_control, Err(Error::Invalid { field, .. }) if field == "msgId"));
     backend.advance(RECALL_MS_DEFAULT + 1_000);
@@ -222,27 +217,6 @@ fn what_has_expired_or_was_said_before_one_joined_is_not_found<B: Backend>() {
     }
 }
 
-fn devices_are_told_that_something_was_revised<B: Backend>() {
-    let backend = B::new();
-    let store = backend.open();
-    let crowd = ["a", "b", "u1", "u2", "u3", "u4", "u5", "u6", "u7"];
-    for members in [&crowd[..2], &crowd[..]] {
-        let name = if members.len() > 2 { "wide" } else { "c" };
-        group(&store, name, members);
-        let slip = send(&store, "a", name, 0).msg_id;
-        let before = global(&store, "b", None, "", 10).unwrap().cursor;
-        let wanted = Recall { conversation: id(name), msg_id: slip, reason: None };
-        let revised = block_on(store.recall(&actor("a"), &wanted)).unwrap();
-        let told = global(&store, "b", None, &before, 10).unwrap();
-        let of_it = told.changed.iter().find(|one| one.conversation.as_str() == name).unwrap();
-        assert_eq!((of_it.head_msg_id, of_it.head_seq), (revised.control_msg_id, revised.seq));
-        assert_eq!(of_it.unread, 0);
-        let told_of = |kind| of_it.kinds.contains(&kind);
-        // A store that has forgotten what the cursor stands for begins anew.
-        assert!(told_of(ChangeKind::Messages) && (told_of(ChangeKind::Revisions) || told.reset.is_some()));
-    }
-}
-
 fn pushes_leave_out_what_was_taken_back<B: Backend>() {
     let backend = B::clocked();
     let store = backend.open();
@@ -254,8 +228,7 @@ fn pushes_leave_out_what_was_taken_back<B: Backend>() {
         if at % 3 == 0 {
             recall(&store, &actor("a"), *of_c).unwrap();
         }
-        let all_of_it = Recall { conversation: id("d"), msg_id: *of_d, reason: None };
-        block_on(store.recall(&actor("a"), &all_of_it)).unwrap();
+        revise(&store, &actor("a"), "d", *of_d, Change::Recall).unwrap();
     }
     backend.advance(301_000);
     let given = block_on(store.push_due(&actor("a").tenant, 10, &[])).unwrap();

@@ -9,7 +9,7 @@ use im_domain::global::{Changes, GlobalCursor};
 use im_domain::message::{Ack, Draft, Receipt};
 use im_domain::page::{Found, Page, PageQuery, SyncPage, SyncQuery};
 use im_domain::push::{Due, PushSettings, PushSettingsChange};
-use im_domain::revision::{Recall, Revised};
+use im_domain::revision::{Revised, Revision, Version};
 use im_domain::storage::{Actor, Storage};
 use im_domain::upkeep::{DeadLetter, DeadLetterAction, RunReport, StoreStatus, Task};
 use im_domain::{ConversationId, DeviceId, MsgId, Result, Tenant};
@@ -19,7 +19,7 @@ use im_store::redis::Redis;
 use std::cell::Cell;
 
 /// The keys of the hot store that only save a way to SQL.
-pub const HOT_KEYS: &str = "im:{*}:[hgomkrx]:*";
+pub const HOT_KEYS: &str = "im:{*}:[hgomkrxe]:*";
 pub const FORGET: &str = "for _, key in ipairs(redis.call('KEYS', ARGV[1])) do redis.call('DEL', key) end";
 /// Longest time of a drain, in milliseconds: more than any test needs.
 const DRAIN_MS: u64 = 10_000;
@@ -87,8 +87,17 @@ impl Storage for Settled {
         self.settled(self.engine.get(actor, conversation, ids).await).await
     }
 
-    async fn recall(&self, actor: &Actor, recall: &Recall) -> Result<Revised> {
-        self.settled(self.engine.recall(actor, recall).await).await
+    async fn revise(&self, actor: &Actor, revision: &Revision) -> Result<Revised> {
+        self.settled(self.engine.revise(actor, revision).await).await
+    }
+
+    async fn versions(
+        &self,
+        actor: &Actor,
+        conversation: &ConversationId,
+        msg_id: MsgId,
+    ) -> Result<Vec<Version>> {
+        self.settled(self.engine.versions(actor, conversation, msg_id).await).await
     }
 
     async fn create(&self, actor: &Actor, new: NewConversation) -> Result<Conversation> {

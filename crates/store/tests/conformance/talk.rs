@@ -7,7 +7,8 @@ use im_domain::conversation::{
 use im_domain::device::ReadState;
 use im_domain::global::{Changes, GlobalCursor};
 use im_domain::message::{Ack, Draft, Kind, Message, Receipt, Target};
-use im_domain::page::{Direction, Page, PageQuery, SyncPage, SyncQuery};
+use im_domain::page::{Direction, Found, Page, PageQuery, SyncPage, SyncQuery};
+use im_domain::revision::{Change, Revised, Revision};
 use im_domain::storage::{Actor, Storage};
 use im_domain::{ClientMsgId, ConversationId, DeviceId, MsgId, Result, Tenant, UserId};
 
@@ -57,6 +58,21 @@ pub fn send(store: &impl Storage, sender: &str, conversation: &str, n: usize) ->
     append(store, one).remove(0).unwrap()
 }
 
+pub fn revise(
+    store: &impl Storage,
+    who: &Actor,
+    conversation: &str,
+    msg_id: MsgId,
+    change: Change,
+) -> Result<Revised> {
+    let reason = Some("a slip,\nand a NUL: \0".to_owned());
+    block_on(store.revise(who, &Revision { conversation: id(conversation), msg_id, change, reason }))
+}
+
+pub fn edit_to(content: &str) -> Change {
+    Change::Edit { content: content.to_owned() }
+}
+
 /// A group with these members; the first makes it.
 pub fn group(store: &impl Storage, conversation: &str, members: &[&str]) {
     group_with(store, conversation, members, History::All);
@@ -87,6 +103,10 @@ pub fn query(conversation: &str, cursor: MsgId, limit: u32, direction: Direction
 
 pub fn page(store: &impl Storage, reader: &str, query: PageQuery) -> Result<Page> {
     block_on(store.page(&actor(reader), vec![query])).unwrap().remove(0)
+}
+
+pub fn get(store: &impl Storage, reader: &str, conversation: &str, ids: &[MsgId]) -> Result<Found> {
+    block_on(store.get(&actor(reader), &id(conversation), ids))
 }
 
 /// Everything a reader sees of a conversation, oldest first, walked in pages of `limit`.

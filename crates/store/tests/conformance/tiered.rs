@@ -201,7 +201,7 @@ pub fn settings(now_ms: Box<dyn Fn() -> u64>, retention_ms: u64) -> Settings {
         backlog_max: 100_000,
         marker_life_s: 86_400,
         push: push_rules(),
-        recall_ms: im_domain::per_tenant::PerTenant::all(im_domain::limits::RECALL_MS_DEFAULT),
+        revision: im_domain::revision::RevisionRules::default(),
         index_members_max: INDEX_MEMBERS,
     }
 }

@@ -7,7 +7,7 @@ use super::talk::*;
 use super::tiered::{Hot, TieredBackend};
 use super::watched::watched;
 use super::woken::{WAIT_MS, counts, due, run, send_all, tenant};
-use im_domain::revision::Recall;
+use im_domain::revision::Change;
 use im_domain::storage::Storage;
 use im_domain::upkeep::Task;
 use im_store::tiered::HotDurability::Everysec;
@@ -41,8 +41,7 @@ fn own_messages_that_were_taken_back_hide_nothing_of_others() {
         send_all(&store, "b", "c", 0..1);
         let slip = send_all(&store, "a", "c", 2..3)[0];
         // It waits for SQL, and so does all that was said before.
-        let recall = Recall { conversation: id("c"), msg_id: slip, reason: None };
-        block_on(store.recall(&actor("a"), &recall)).unwrap();
+        revise(&store, &actor("a"), "c", slip, Change::Recall).unwrap();
         if told == Told::ApartFromSql {
             backend.forget(HOT_KEYS);
         }

@@ -12,7 +12,7 @@ const USERS_FROM: usize = 36;
 /// Messages, positions and users. A position that was moved to a message which was not hot comes without its
 /// `seq`: that message is in SQL, and it is looked up here. A clientMsgId that is taken, in SQL or by an earlier row of the batch, makes
 /// the later message a copy: of that message when the two are the same, otherwise one that is shown. A dead letter that
-/// was put back may have been taken back before: it is stored so, and what it said goes to the trace.
+/// was put back may have been revised before: it is stored as what it has become, and what it said goes to the trace.
 pub(super) fn statement() -> String {
     let users = users::parts(USERS_FROM);
     format!(
@@ -35,25 +35,29 @@ pub(super) fn statement() -> String {
                 CASE WHEN e.msg_id IS NULL AND r.first_id = r.msg_id THEN NULL
                     WHEN coalesce(e.fingerprint, r.first_print) = r.fingerprint
                         THEN coalesce(e.msg_id, r.first_id) ELSE 0 END AS copy_of,
-                CASE WHEN r.stamp > r.msg_id THEN (
-                    SELECT number FROM revision v WHERE v.cid = r.cid AND v.msg_id = r.msg_id AND v.action = 1
-                    LIMIT 1) END AS recalled
+                v.first, v.action, v.kept, v.control
             FROM ranked r LEFT JOIN LATERAL (
                 SELECT m.msg_id, m.seq, m.fingerprint FROM message m
                 WHERE m.cid = r.cid AND m.sender = r.sender AND m.client_msg_id = r.client_msg_id
-                    AND m.copy_of IS NULL LIMIT 1) e ON true),
+                    AND m.copy_of IS NULL LIMIT 1) e ON true
+            LEFT JOIN LATERAL (
+                SELECT (array_agg(v.number ORDER BY v.action <> 2, v.control_msg_id))[1] AS first,
+                    (array_agg(v.action ORDER BY v.action <> 2 DESC, v.control_msg_id DESC))[1] AS action,
+                    (array_agg(v.kept ORDER BY v.action <> 2 DESC, v.control_msg_id DESC))[1] AS kept,
+                    (array_agg(v.control_msg_id ORDER BY v.action <> 2 DESC, v.control_msg_id DESC))[1] AS control
+                FROM revision v WHERE r.stamp > r.msg_id AND v.cid = r.cid AND v.msg_id = r.msg_id) v ON true),
         stored AS (
             INSERT INTO message (cid, msg_id, seq, countable, sender, client_msg_id, fingerprint, kind, status,
-                content, reply_to, ext, control_msg_id, control_action, copy_of)
+                content, reply_to, ext, edit_time, control_msg_id, control_action, copy_of)
             SELECT cid, msg_id, seq, countable, sender, client_msg_id, fingerprint, kind,
-                (recalled IS NOT NULL)::int,
-                CASE WHEN copy_of > 0 OR recalled IS NOT NULL THEN ''::bytea ELSE content END, reply_to,
-                CASE WHEN copy_of > 0 OR recalled IS NOT NULL THEN NULL ELSE ext END, control_msg_id,
-                control_action, copy_of
+                CASE action WHEN 1 THEN 1 WHEN 3 THEN 2 ELSE 0 END,
+                CASE WHEN copy_of > 0 OR action <> 2 THEN ''::bytea ELSE coalesce(kept, content) END, reply_to,
+                CASE WHEN copy_of > 0 OR action <> 2 THEN NULL ELSE ext END,
+                CASE WHEN action = 2 THEN (control >> 22) + 1704067200000 END, control_msg_id, control_action, copy_of
             FROM judged ON CONFLICT (cid, msg_id) DO NOTHING RETURNING cid, copy_of),
         traced AS (
             UPDATE revision v SET content = j.content, ext = j.ext FROM judged j
-            WHERE j.recalled IS NOT NULL AND v.cid = j.cid AND v.msg_id = j.msg_id AND v.number = j.recalled),
+            WHERE j.first IS NOT NULL AND v.cid = j.cid AND v.msg_id = j.msg_id AND v.number = j.first),
         added AS (SELECT cid, count(*) AS added FROM stored WHERE coalesce(copy_of, 0) = 0 GROUP BY cid),
         heads AS (
             UPDATE conversation c SET head_msg_id = greatest(c.head_msg_id, h.msg_id),
@@ -65,7 +69,7 @@ pub(super) fn statement() -> String {
                 FROM input i LEFT JOIN added a USING (cid) ORDER BY i.cid, i.msg_id DESC) h
             WHERE c.cid = h.cid),
         owned AS (
-            SELECT cid, sender AS user_id, sum(counts) AS sent FROM judged WHERE counts > 0 AND recalled IS NULL
+            SELECT cid, sender AS user_id, sum(counts) AS sent FROM judged WHERE counts > 0 AND coalesce(action, 2) = 2
             GROUP BY cid, sender),
         read AS (
             SELECT DISTINCT ON (t.cid, t.user_id) t.cid, t.user_id, t.msg_id, t.countable, t.own

@@ -15,6 +15,7 @@ fn given() -> Given {
         push_wait_ms: "300000".into(),
         push_offline_ms: "60000".into(),
         recall_ms: "120000".into(),
+        edit_ms: "86400000".into(),
     }
 }
 

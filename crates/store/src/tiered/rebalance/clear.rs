@@ -24,8 +24,11 @@ const DEVICES: &str = "
 const USER_SETTINGS: &str = "
     DELETE FROM user_setting WHERE ctid = ANY (ARRAY(SELECT ctid FROM user_setting WHERE partition = $1::bigint
         LIMIT $2::bigint)) RETURNING 1";
+const AUDIT: &str = "
+    DELETE FROM audit WHERE ctid = ANY (ARRAY(SELECT ctid FROM audit WHERE partition = $1::bigint
+        LIMIT $2::bigint)) RETURNING 1";
 /// What changes: a move copies it anew.
-const CHANGING: [&str; 6] = [MEMBERS, POSITIONS, REVISIONS, ALIASES, DEVICES, USER_SETTINGS];
+const CHANGING: [&str; 7] = [MEMBERS, POSITIONS, REVISIONS, ALIASES, DEVICES, USER_SETTINGS, AUDIT];
 /// A message is found by its key: rows of several tables stand behind it.
 const MESSAGES: &str = "
     DELETE FROM message m USING (SELECT x.cid, x.msg_id FROM conversation c CROSS JOIN LATERAL (

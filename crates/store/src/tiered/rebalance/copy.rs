@@ -83,6 +83,29 @@ pub(super) const REVISIONS: Table = Table {
         ON CONFLICT DO NOTHING",
 };
 
+/// Messages that were revised, as they are now, over those that were copied before.
+pub(super) const REVISED: Table = Table {
+    rows: "
+        SELECT * FROM (
+            SELECT v.cid, v.msg_id, m.status, m.content, m.ext, m.edit_time,
+                sum(coalesce(length(m.content), 0)) OVER (ORDER BY v.cid, v.msg_id)
+                    - coalesce(length(m.content), 0) AS before
+            FROM (SELECT c.cid, v.msg_id FROM (SELECT cid FROM conversation WHERE (cid >> 14) & 255 = $1::bigint
+                    AND cid BETWEEN $2::bigint AND $5::bigint ORDER BY cid) c
+                CROSS JOIN LATERAL (SELECT DISTINCT msg_id FROM revision WHERE cid = c.cid
+                    AND msg_id > CASE WHEN c.cid = $2::bigint THEN $3::text::bigint ELSE 0 END
+                    ORDER BY msg_id LIMIT $4::bigint) v
+                ORDER BY c.cid, v.msg_id LIMIT $4::bigint) v
+            LEFT JOIN message m ON m.cid = v.cid AND m.msg_id = v.msg_id) sized
+        WHERE before < {bytes} ORDER BY cid, msg_id",
+    keys: "x.cid, x.msg_id::text",
+    start: "0",
+    insert: "
+        UPDATE message m SET status = x.status, content = x.content, ext = x.ext, edit_time = x.edit_time
+        FROM json_populate_recordset(NULL::message, $1::text::json) x
+        WHERE m.cid = x.cid AND m.msg_id = x.msg_id AND x.status IS NOT NULL",
+};
+
 /// No name holds a space, so one parts user and device.
 pub(super) const POSITIONS: Table = Table {
     rows: "
@@ -133,6 +156,17 @@ pub(super) const USER_SETTINGS: Table = Table {
     start: "",
     insert: "
         INSERT INTO user_setting SELECT * FROM json_populate_recordset(NULL::user_setting, $1::text::json)
+        ON CONFLICT DO NOTHING",
+};
+
+pub(super) const AUDIT: Table = Table {
+    rows: "
+        SELECT * FROM audit WHERE partition = $1::bigint AND id > $3::text
+            AND $2::bigint <= $5::bigint ORDER BY id LIMIT $4::bigint",
+    keys: "0::bigint, x.id",
+    start: "",
+    insert: "
+        INSERT INTO audit SELECT * FROM json_populate_recordset(NULL::audit, $1::text::json)
         ON CONFLICT DO NOTHING",
 };
 

@@ -1,18 +1,19 @@
 //! The move of one partition.
 //!
-//! Conversations and messages are copied first, while the old database goes on; messages do not change, so
-//! that what is left is what has come since, and what was revised, which the trace of revisions tells. Then the old database lets go of the partition: it takes
-//! nothing more for it, and its rows stay as they are for readers. What changes is copied whole, messages
-//! are compared conversation by conversation and levelled, and the new database takes the partition over,
-//! with the clock that the old one has got to. Redis is told last.
+//! Conversations and messages are copied first, while the old database goes on; what is left is what has come
+//! since, and what was revised, which the trace of revisions tells. Then the old database lets go of the
+//! partition: it takes nothing more for it, and its rows stay as they are for readers. What changes is copied
+//! whole, messages are compared conversation by conversation and levelled, those that were revised are copied
+//! once more, and the new database takes the partition over, with the clock that the old one has got to. Redis is
+//! told last.
 
 use super::super::Tiered;
 use super::super::home::{Move, note};
 use super::super::limits::{ATTEMPTS_MAX, MOVE_ROWS_MAX};
 use super::clear;
 use super::copy::{
-    ALIASES, CONVERSATIONS, DEVICES, MEMBERS, MESSAGES, POSITIONS, REVISIONS, USER_SETTINGS, Way, copy,
-    copy_all,
+    ALIASES, AUDIT, CONVERSATIONS, DEVICES, MEMBERS, MESSAGES, POSITIONS, REVISED, REVISIONS, USER_SETTINGS,
+    Way, copy, copy_all,
 };
 use crate::params;
 use crate::postgres::Postgres;
@@ -38,40 +39,17 @@ pub(super) async fn move_one<R: Redis, P: Postgres>(
     }
     copy_all(&way, &CONVERSATIONS).await?;
     clear::clear_changing(way.to, partition).await?;
-    for table in [MEMBERS, POSITIONS, REVISIONS, ALIASES, DEVICES, USER_SETTINGS] {
+    for table in [MEMBERS, POSITIONS, REVISIONS, ALIASES, DEVICES, USER_SETTINGS, AUDIT] {
         copy_all(&way, &table).await?;
     }
     level(&way).await?;
-    revise(&way).await?;
+    copy_all(&way, &REVISED).await?;
     verify(&way).await?;
     if !take_over(&way, &this).await? {
         return Ok(false);
     }
     note(store, &[(partition, to)], "").await?;
     Ok(true)
-}
-
-/// Makes messages that were revised after they were copied as their revisions say.
-async fn revise<P: Postgres>(way: &Way<'_, P>) -> Result<()> {
-    const STATEMENT: &str = "
-        WITH part AS MATERIALIZED (
-            SELECT v.cid, v.msg_id, v.number FROM (SELECT cid FROM conversation
-                WHERE (cid >> 14) & 255 = $1::bigint AND cid >= $2::bigint ORDER BY cid) c
-            CROSS JOIN LATERAL (SELECT * FROM revision WHERE cid = c.cid AND action = 1
-                    AND (c.cid > $2::bigint OR (msg_id, number) > ($3::bigint, $4::bigint))
-                ORDER BY msg_id, number LIMIT $5::bigint) v
-            ORDER BY c.cid, v.msg_id, v.number LIMIT $5::bigint),
-        revised AS (
-            UPDATE message m SET status = 1, content = ''::bytea, ext = NULL FROM part p
-            WHERE m.cid = p.cid AND m.msg_id = p.msg_id AND m.status = 0)
-        SELECT cid, msg_id, number FROM part ORDER BY cid DESC, msg_id DESC, number DESC LIMIT 1";
-    let (mut cid, mut msg_id, mut number) = (MsgId::NONE, MsgId::NONE, 0_u64);
-    loop {
-        let parameters = params![u64::from(way.partition), cid, msg_id, number, MOVE_ROWS_MAX];
-        let mut rows = way.to.query(STATEMENT, parameters).await?;
-        let Some(row) = rows.first_mut() else { return Ok(()) };
-        (cid, msg_id, number) = (row.msg_id()?, row.msg_id()?, row.count()?);
-    }
 }
 
 /// The last message that a move which was killed has copied.
@@ -201,8 +179,8 @@ fn differ(partition: u8) -> Error {
     Error::internal(format!("partition {partition} is not the same in both databases; it has not moved"))
 }
 
-/// Conversations, members, positions, revisions, aliases, devices and settings of users.
-async fn counts<P: Postgres>(db: &P, partition: u8) -> Result<[u64; 7]> {
+/// Conversations, members, positions, revisions, aliases, devices and settings of users, and the audit.
+async fn counts<P: Postgres>(db: &P, partition: u8) -> Result<[u64; 8]> {
     const STATEMENT: &str = "
         WITH part AS MATERIALIZED (SELECT cid FROM conversation WHERE (cid >> 14) & 255 = $1::bigint)
         SELECT (SELECT count(*) FROM part), (SELECT count(*) FROM part JOIN member USING (cid)),
@@ -210,10 +188,11 @@ async fn counts<P: Postgres>(db: &P, partition: u8) -> Result<[u64; 7]> {
             (SELECT count(*) FROM part JOIN revision USING (cid)),
             (SELECT count(*) FROM alias WHERE partition = $1::bigint),
             (SELECT count(*) FROM device WHERE partition = $1::bigint),
-            (SELECT count(*) FROM user_setting WHERE partition = $1::bigint)";
+            (SELECT count(*) FROM user_setting WHERE partition = $1::bigint),
+            (SELECT count(*) FROM audit WHERE partition = $1::bigint)";
     let mut rows = db.query(STATEMENT, params![u64::from(partition)]).await?;
     let Some(row) = rows.first_mut() else { return Err(differ(partition)) };
-    let mut counts = [0; 7];
+    let mut counts = [0; 8];
     for count in &mut counts {
         *count = row.count()?;
     }

@@ -30,16 +30,19 @@ pub struct Stored {
 
 impl Stored {
     fn put(&mut self, message: &Message) {
-        if let Some(content) = message.control.and_then(|control| self.messages.get_mut(&control.msg_id)) {
-            content.clear();
-        }
         let before = self.messages.insert(message.msg_id, message.content.clone());
-        let may_differ = message.status == Status::Recalled;
+        let may_differ = message.status != Status::Normal || message.edit_time.is_some();
         assert!(
             before.is_none_or(|before| before == message.content || may_differ),
             "{} changed",
             message.msg_id
         );
+    }
+
+    /// Of the messages that it has, those that control messages of a page are about.
+    fn revised(&self, page: &[Message]) -> Vec<MsgId> {
+        let controls = page.iter().filter_map(|message| message.control);
+        controls.map(|control| control.msg_id).filter(|id| self.messages.contains_key(id)).collect()
     }
 }
 
@@ -104,6 +107,11 @@ impl Device {
             let page = sync(store, USERS[self.user], self.name, query).unwrap().page;
             let page = line.carry(page)?;
             page.messages.iter().for_each(|message| stored.put(message));
+            let revised = stored.revised(&page.messages);
+            if !revised.is_empty() {
+                let found = get(store, USERS[self.user], &name, &revised).unwrap();
+                line.carry(found)?.messages.iter().for_each(|message| stored.put(message));
+            }
             stored.last = page.cursor;
             has_more = page.has_more;
         }

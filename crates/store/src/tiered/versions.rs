@@ -1,0 +1,94 @@
+//! What a message was before, for audit: SQL alone has it, so SQL is waited for.
+
+use super::keys::Place;
+use super::rows::SHOWN;
+use super::{Tiered, home, limits, overloaded, persist};
+use crate::params;
+use crate::postgres::Postgres;
+use crate::redis::Redis;
+use crate::sql::Row;
+use crate::version_row::{self, AUDITED, unprivileged};
+use im_domain::revision::Version;
+use im_domain::storage::Actor;
+use im_domain::{ConversationId, Error, MsgId, Result};
+
+/// That it was asked is on disk before the answer leaves.
+pub(super) async fn versions<R: Redis, P: Postgres>(
+    store: &Tiered<R, P>,
+    actor: &Actor,
+    conversation: &ConversationId,
+    msg_id: MsgId,
+) -> Result<Vec<Version>> {
+    if !actor.privileged {
+        return Err(unprivileged());
+    }
+    let place = Place::of(&actor.tenant, conversation);
+    persist::reach_now(store, place.partition).await?;
+    let cid = find(store, &place).await?;
+    let versions = version_row::versions(rows(store, &place, cid, msg_id).await?)?;
+    note(store, actor, &place, msg_id).await?;
+    Ok(versions)
+}
+
+async fn find<R: Redis, P: Postgres>(store: &Tiered<R, P>, place: &Place) -> Result<MsgId> {
+    const STATEMENT: &str = "SELECT cid FROM conversation WHERE tenant = $1::text AND name = $2::text";
+    let parameters = params![place.tenant(), place.conversation()];
+    let mut rows = store.sql(place.partition).await?.query(STATEMENT, parameters).await?;
+    Ok(rows.first_mut().ok_or(Error::ConversationNotFound)?.msg_id()?)
+}
+
+/// The revisions of a message that has not expired, and then the message. What was revised last is final, if
+/// anything is, whenever SQL has learnt of it.
+async fn rows<R: Redis, P: Postgres>(
+    store: &Tiered<R, P>,
+    place: &Place,
+    cid: MsgId,
+    msg_id: MsgId,
+) -> Result<Vec<Row>> {
+    let statement = format!(
+        "SELECT action, id, user_id, role, reason, content FROM (
+            SELECT (action <> 2)::int AS place, action::bigint, control_msg_id AS id, user_id, role::bigint, reason,
+                content
+            FROM revision WHERE cid = $1::bigint AND msg_id = $2::bigint
+            UNION ALL
+            SELECT 2, 0, msg_id, sender, kind, ''::bytea, content FROM message
+            WHERE cid = $1::bigint AND msg_id = $2::bigint AND msg_id > $3::bigint AND {SHOWN}) v
+        ORDER BY place, id"
+    );
+    let parameters = params![cid, msg_id, store.expired_up_to()];
+    Ok(store.sql(place.partition).await?.query(&statement, parameters).await?)
+}
+
+/// Notes it in the database that has the partition.
+async fn note<R: Redis, P: Postgres>(
+    store: &Tiered<R, P>,
+    actor: &Actor,
+    place: &Place,
+    msg_id: MsgId,
+) -> Result<()> {
+    const STATEMENT: &str = "
+        WITH durable AS MATERIALIZED (SELECT set_config('synchronous_commit', 'on', true) AS is_on),
+        here AS MATERIALIZED (
+            SELECT partition FROM partition_state WHERE partition = $2::bigint AND home = 1 FOR SHARE)
+        INSERT INTO audit (id, partition, tenant, user_id, time, action, conversation, msg_id)
+        SELECT $1::text, partition, $3::text, $4::text, $5::bigint, $6::text, $7::text, $8::bigint
+        FROM here CROSS JOIN durable RETURNING 1";
+    for _ in 0..limits::ATTEMPTS_MAX {
+        let database = store.home(place.partition).await?;
+        let parameters = params![
+            store.random_name(),
+            u64::from(place.partition),
+            place.tenant(),
+            actor.user.as_str(),
+            store.now_ms(),
+            AUDITED,
+            place.conversation(),
+            msg_id,
+        ];
+        if !store.database(database)?.query(STATEMENT, parameters).await?.is_empty() {
+            return Ok(());
+        }
+        home::relocate(store, place.partition, database).await?;
+    }
+    Err(overloaded())
+}
