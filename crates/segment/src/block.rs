@@ -11,7 +11,7 @@ use crate::varint::{Cursor, put};
 use miniz_oxide::deflate::compress_to_vec;
 use miniz_oxide::inflate::decompress_to_vec_with_limit;
 
-/// DEFLATE's effort, 0 to 10; what is above it takes twice the time for half a percent.
+/// DEFLATE's effort, 0 to 10: 9 takes up to twice the time and saves half a percent.
 const LEVEL: u8 = 6;
 
 pub(crate) fn pack(records: &[Record]) -> Vec<u8> {

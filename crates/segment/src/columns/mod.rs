@@ -42,3 +42,68 @@ pub(crate) struct Streams {
 /// Bits of an id below its time.
 const PLACE_BITS: u32 = 22;
 const PLACE_MASK: u64 = (1 << PLACE_BITS) - 1;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::ReadError;
+    use crate::record::Record;
+    use im_domain::MsgId;
+    use proptest::prelude::*;
+
+    const MESSAGES: u64 = 20;
+
+    fn records() -> Vec<Record> {
+        (1..=MESSAGES).map(record).collect()
+    }
+
+    fn record(n: u64) -> Record {
+        let id = MsgId::new(n << 30);
+        Record {
+            msg_id: id.unwrap(),
+            seq: n,
+            sender: format!("s{}", n % 3),
+            client_msg_id: if n.is_multiple_of(2) { format!("{n:032x}") } else { format!("{n}") },
+            content: n.to_string().into_bytes(),
+            reply_to: id.filter(|_| n.is_multiple_of(4)),
+            ext: Some(n.to_string()).filter(|_| n.is_multiple_of(5)),
+            own: Some(n).filter(|_| n.is_multiple_of(6)),
+            ..Record::default()
+        }
+    }
+
+    fn streams_of(streams: &mut Streams) -> [&mut Vec<u8>; 3] {
+        [&mut streams.numbers, &mut streams.binary, &mut streams.texts]
+    }
+
+    #[test]
+    fn a_byte_too_few_or_too_many_in_a_stream_is_damage() {
+        for (n, what) in ["numbers", "binary", "texts"].into_iter().enumerate() {
+            let (mut longer, mut shorter) = (write(&records()), write(&records()));
+            streams_of(&mut longer)[n].push(0);
+            streams_of(&mut shorter)[n].pop();
+            for streams in [longer, shorter] {
+                assert_eq!(read(&streams, records().len()), Err(ReadError::Damaged { what }));
+            }
+        }
+    }
+
+    proptest! {
+        /// What comes of it does not matter, as long as it comes to an end with so many messages or an error.
+        #[test]
+        fn changed_streams_are_no_danger(
+            changes in prop::collection::vec((0..3_usize, any::<prop::sample::Index>(), any::<u8>()), 1..4),
+            messages in prop_oneof![4 => Just(MESSAGES as usize), 1 => 0..600_usize],
+        ) {
+            let mut streams = write(&records());
+            for (n, at, byte) in changes {
+                let stream = &mut streams_of(&mut streams)[n];
+                let at = at.index(stream.len());
+                stream[at] = byte;
+            }
+            if let Ok(read) = read(&streams, messages) {
+                prop_assert_eq!(read.len(), messages);
+            }
+        }
+    }
+}
