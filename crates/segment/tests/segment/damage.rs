@@ -87,6 +87,21 @@ fn only_one_is_lost(segment: &Segment<'_>, hit: usize, records: &[Record]) {
     assert_eq!(errors, [Err(ReadError::Damaged { what: "checksum of a block" })]);
 }
 
+/// Also shows that a page unpacks no block it does not need.
+#[test]
+fn a_page_beside_a_damaged_block_is_read() {
+    let mut blob = encode(MsgId::NONE, &messages()).unwrap();
+    let (start, _) = places(&blob)[1];
+    blob[start] ^= 1;
+    let segment = Segment::open(&blob).unwrap();
+    let [_, damaged, last] = segment.blocks() else { panic!("three blocks") };
+    let oldest = segment.range(MsgId::NONE, MsgId::MAX).take(100);
+    let newest = segment.range(MsgId::NONE, MsgId::MAX).rev().take(last.messages());
+    let below = segment.range(MsgId::NONE, damaged.first_id()).rev().take(100);
+    assert!(oldest.chain(newest).chain(below).all(|record| record.is_ok()));
+    assert!(segment.range(damaged.first_id(), MsgId::MAX).next().unwrap().is_err());
+}
+
 #[test]
 fn every_cut_and_every_byte_too_many_is_told() {
     let blob = encode(MsgId::NONE, &messages()).unwrap();

@@ -35,6 +35,18 @@ proptest! {
     }
 }
 
+/// All pages until one is empty; each is asked for with the last id of the one before.
+fn walk(page: impl Fn(Option<MsgId>) -> Vec<u64>) -> Vec<u64> {
+    let mut walked: Vec<u64> = Vec::new();
+    loop {
+        let next = page(walked.last().map(|last| id(*last)));
+        if next.is_empty() {
+            return walked;
+        }
+        walked.extend(next);
+    }
+}
+
 #[test]
 fn pages_cross_blocks_in_both_directions() {
     let count = 2 * BLOCK_MESSAGES_MAX as u64 + 3;
@@ -42,26 +54,11 @@ fn pages_cross_blocks_in_both_directions() {
     let blob = encode(MsgId::NONE, &records).unwrap();
     let segment = Segment::open(&blob).unwrap();
     let all: Vec<u64> = (1..=count).map(|n| n * 10).collect();
-    let (mut up, mut down) = (Vec::new(), Vec::new());
-    while let Some(page) =
-        Some(ids(segment.range(id(down.last().copied().unwrap_or(0)), MsgId::MAX).take(100)))
-    {
-        if page.is_empty() {
-            break;
-        }
-        down.extend(page);
-    }
-    while let Some(page) =
-        Some(ids(segment.range(MsgId::NONE, up.last().map_or(MsgId::MAX, |n| id(*n))).rev().take(100)))
-    {
-        if page.is_empty() {
-            break;
-        }
-        up.extend(page);
-    }
-    up.reverse();
+    let mut down = walk(|last| ids(segment.range(last.unwrap_or_default(), MsgId::MAX).take(100)));
+    let up = walk(|last| ids(segment.range(MsgId::NONE, last.unwrap_or(MsgId::MAX)).rev().take(100)));
     assert_eq!(down, all);
-    assert_eq!(up, all);
+    down.reverse();
+    assert_eq!(up, down);
 }
 
 #[test]
