@@ -23,6 +23,7 @@ pub const OFFLINE: &str = "/api/sync/offline";
 pub const DEVICES: &str = "/api/sync/devices";
 pub const PUSH_SETTINGS: &str = "/api/push/settings";
 pub const PUSH_DUE: &str = "/api/push/due";
+pub const CHANGES: &str = "/api/changes";
 pub const RUN: &str = "/api/archive/run";
 pub const STATUS: &str = "/api/archive/status";
 pub const DEAD_LETTERS: &str = "/api/archive/dead-letters";
@@ -31,7 +32,7 @@ pub const READY: &str = "/api/ready";
 pub const OPENAPI: &str = "/api/openapi.json";
 
 /// Answer to POST, with a token.
-pub const POSTS: [&str; 23] = [
+pub const POSTS: [&str; 24] = [
     SEND,
     RECALL,
     EDIT,
@@ -53,11 +54,12 @@ pub const POSTS: [&str; 23] = [
     DEVICES,
     PUSH_SETTINGS,
     PUSH_DUE,
+    CHANGES,
     RUN,
     DEAD_LETTERS,
 ];
 /// Of those, the ones that only operators may call, [`VERSIONS`] administrators alone.
-pub const OF_OPERATORS: [&str; 4] = [RUN, DEAD_LETTERS, PUSH_DUE, VERSIONS];
+pub const OF_OPERATORS: [&str; 5] = [RUN, DEAD_LETTERS, PUSH_DUE, CHANGES, VERSIONS];
 /// Answer to GET, without a token.
 pub const OPEN: [&str; 3] = [HEALTH, READY, OPENAPI];
 /// Answer to POST and are about one conversation, of which the caller must be a member. [`DELETE`] is as well, and
@@ -65,17 +67,16 @@ pub const OPEN: [&str; 3] = [HEALTH, READY, OPENAPI];
 pub const OF_A_CONVERSATION: [&str; 11] =
     [SEND, RECALL, EDIT, PULL, GET, AROUND, SYNC, MEMBERS, CONVERSATION, READ, UPDATE];
 /// Answer to POST and need nothing to be named: no body is an empty object to them.
-pub const NEED_NOTHING: [&str; 9] =
-    [LIST, GLOBAL, DIGEST, OFFLINE, DEVICES, PUSH_SETTINGS, PUSH_DUE, RUN, DEAD_LETTERS];
+pub const NEED_NOTHING: [&str; 10] =
+    [LIST, GLOBAL, DIGEST, OFFLINE, DEVICES, PUSH_SETTINGS, PUSH_DUE, CHANGES, RUN, DEAD_LETTERS];
 
 /// Routes of later versions: unknown until they work.
-pub const LATER: [&str; 6] = [
+pub const LATER: [&str; 5] = [
     "/api/archive/metrics",
     "/api/archive/verify",
     "/api/archive/export",
     "/api/archive/erase",
     "/api/archive/import",
-    "/api/changes",
 ];
 
 /// A body that `route` takes from a member of `conversation` with a device (from an administrator,

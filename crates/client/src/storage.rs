@@ -1,11 +1,12 @@
 //! `im_domain::storage::Storage` over the component's imports.
 
-use crate::bindings::{conversations, messages, positions, push, types, upkeep};
+use crate::bindings::{conversations, feed, messages, positions, push, types, upkeep};
 use im_contract::each;
 use im_domain::conversation::{
     Conversation, ConversationChange, ConversationList, MemberChange, NewConversation,
 };
 use im_domain::device::{Device, Digest, ReadState, Totals};
+use im_domain::feed::{Events, FeedCursor};
 use im_domain::global::{Changes, GlobalCursor};
 use im_domain::message::{Ack, Draft, Receipt};
 use im_domain::page::{Found, Page, PageQuery, SyncPage, SyncQuery};
@@ -129,6 +130,11 @@ impl Storage for WitStorage {
 
     async fn push_due(&self, tenant: &Tenant, limit: u32, confirm: &[String]) -> Result<Vec<Due>> {
         im_contract::all(push::due(tenant.to_string(), limit, confirm.to_vec()).await?)
+    }
+
+    async fn events(&self, tenant: &Tenant, cursor: Option<FeedCursor>, limit: u32) -> Result<Events> {
+        let cursor = cursor.map_or_else(String::new, |cursor| cursor.to_string());
+        feed::changes(tenant.to_string(), cursor, limit).await?.try_into()
     }
 
     async fn run(&self, tasks: &[Task], max_ms: u64) -> Result<RunReport> {

@@ -226,6 +226,19 @@ macro_rules! exports {
                 }
             }
 
+            impl feed::Guest for $component {
+                async fn changes(
+                    tenant: String,
+                    cursor: String,
+                    limit: u32,
+                ) -> Result<feed::EventList, types::Error> {
+                    let tenant = Tenant::parse(tenant)?;
+                    let cursor = im_domain::feed::FeedCursor::parse(&cursor)?;
+                    let limit = im_domain::page::check_limit(limit)?;
+                    Ok($with_engine(async |engine| engine.events(&tenant, cursor, limit).await).await?.into())
+                }
+            }
+
             impl upkeep::Guest for $component {
                 async fn run(
                     tasks: Vec<upkeep::Task>,

@@ -2,13 +2,14 @@
 //!
 //! The generated types are other ones in every component, so the conversions are a macro. It is
 //! called once per component, in a module that has the generated modules `types`, `messages`,
-//! `conversations`, `positions`, `push` and `upkeep` in scope, and implements `From`, or `TryFrom` with the
+//! `conversations`, `positions`, `push`, `feed` and `upkeep` in scope, and implements `From`, or `TryFrom` with the
 //! domain's error where a name has to be checked, in both directions. What a storage component exports
 //! is a macro as well, and for the same reason.
 
 mod conversations;
 mod error;
 mod exports;
+mod feed;
 mod messages;
 mod positions;
 mod push;
@@ -29,6 +30,7 @@ macro_rules! conversions {
         $crate::conversation_conversions!();
         $crate::position_conversions!();
         $crate::push_conversions!();
+        $crate::feed_conversions!();
         $crate::upkeep_conversions!();
     };
 }

@@ -6,6 +6,7 @@ pub mod conversation;
 pub mod device;
 pub mod error;
 pub mod ext;
+pub mod feed;
 pub mod global;
 pub mod limits;
 pub mod message;

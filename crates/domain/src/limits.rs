@@ -46,6 +46,15 @@ pub const LIST_CURSOR_CHARS_MAX: usize = 20 + 1 + NAME_CHARS_MAX;
 pub const GLOBAL_CURSOR_CHARS_MAX: usize = EPOCH_CHARS_MAX + 3 * 21 + 2 * 64 * (21 + 11);
 /// Changed conversations in one answer of `sync/global` when the caller names no number.
 pub const GLOBAL_ITEMS_DEFAULT: u32 = 100;
+/// Longest cursor of the feed, in characters: its kind, two decimal 63-bit numbers and a name.
+pub const FEED_CURSOR_CHARS_MAX: usize = 1 + 2 * (1 + 19) + 1 + NAME_CHARS_MAX;
+/// Events in one part of the feed when the caller names no number: an index wants to catch up.
+pub const FEED_EVENTS_DEFAULT: u32 = PAGE_ITEMS_MAX;
+/// Conversations that one part of the feed walks over, where few of them have anything.
+pub const FEED_CONVERSATIONS_MAX: usize = 100;
+/// Messages, of other tenants for the most part, that one part of the feed looks at: some milliseconds of a
+/// database's time.
+pub const FEED_SCAN_MAX: u64 = 5_000;
 /// Conversations in one answer of `sync/digest` when the caller names no number.
 pub const DIGEST_ITEMS_DEFAULT: u32 = 50;
 /// Newest messages of each conversation in a digest when the caller names no number.

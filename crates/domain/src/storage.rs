@@ -6,6 +6,7 @@ use crate::conversation::{
 };
 use crate::device::{Device, Digest, ReadState, Totals};
 use crate::error::Result;
+use crate::feed::{Events, FeedCursor};
 use crate::global::{Changes, GlobalCursor};
 use crate::message::{Ack, Draft, Receipt};
 use crate::msg_id::MsgId;
@@ -78,6 +79,8 @@ pub trait Storage {
 
     async fn push_settings(&self, actor: &Actor, change: PushSettingsChange) -> Result<PushSettings>;
     async fn push_due(&self, tenant: &Tenant, limit: u32, confirm: &[String]) -> Result<Vec<Due>>;
+
+    async fn events(&self, tenant: &Tenant, cursor: Option<FeedCursor>, limit: u32) -> Result<Events>;
 
     async fn run(&self, tasks: &[Task], max_ms: u64) -> Result<RunReport>;
     async fn dead_letters(

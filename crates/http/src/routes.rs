@@ -59,6 +59,7 @@ pub enum Op {
     ListDevices,
     PushSettings,
     PushDue,
+    ReadFeed,
     RunUpkeep,
     StoreStatus,
     DeadLetters,
@@ -125,7 +126,7 @@ const IN_MESSAGE: &[Code] = &[Code::NotMember, Code::ConversationNotFound, Code:
 /// To send, and to revise what was sent.
 const WRITE: &[Code] = &[Code::NotMember, Code::ConversationNotFound, Code::MessageNotFound, Code::Conflict];
 
-pub static ROUTES: [Route; 27] = [
+pub static ROUTES: [Route; 28] = [
     post(
         Op::SendMessages,
         Component::Send,
@@ -246,6 +247,13 @@ pub static ROUTES: [Route; 27] = [
         Component::Sync,
         "/api/push/due",
         "The users of the tenant who have to be woken, each leased to the caller; ends leases",
+    )
+    .operator(),
+    post(
+        Op::ReadFeed,
+        Component::Archive,
+        "/api/changes",
+        "What has happened in the tenant since the cursor, for indexes; from the start everything that is kept",
     )
     .operator(),
     post(Op::RunUpkeep, Component::Archive, "/api/archive/run", "Runs the store's upkeep for a bounded time")

@@ -110,6 +110,7 @@ else
     value = 'v\n' .. value .. ARGV[12]
 end
 redis.call('XADD', KEYS[2], '*', 'v', value)
+redis.call('HSET', KEYS[1], 'revised', logged)
 
 -- What the message is from now on.
 local edits = before and before.edits or 0

@@ -3,7 +3,7 @@
 
 use super::Room;
 use im_tests::routes::{
-    CONVERSATION, CREATE, DEAD_LETTERS, DELETE, DEVICES, DIGEST, EDIT, GET, GLOBAL, LIST, MEMBERS,
+    CHANGES, CONVERSATION, CREATE, DEAD_LETTERS, DELETE, DEVICES, DIGEST, EDIT, GET, GLOBAL, LIST, MEMBERS,
     OF_OPERATORS, PULL, PUSH_DUE, PUSH_SETTINGS, READ, RECALL, RUN, SEND, SYNC, UPDATE, VERSIONS, good_body,
 };
 use im_tests::talk::text;
@@ -140,6 +140,12 @@ async fn wrong_type_in_reading() {
         (SYNC, "autoAdvance", vec![json!("yes"), json!(1)]),
         (SYNC, "epoch", vec![json!(1), json!([])]),
         (RUN, "tasks", vec![json!("drain"), json!(["dance"]), json!([1])]),
+        (
+            CHANGES,
+            "cursor",
+            vec![json!("x"), json!("t.1"), json!("w.1.2"), json!(1), json!("t.1.2".repeat(40))],
+        ),
+        (CHANGES, "limit", vec![json!(0), json!(101), json!("1")]),
         (DEAD_LETTERS, "action", vec![json!("burn"), json!(1)]),
         (DEAD_LETTERS, "limit", vec![json!(0), json!(101), json!("1")]),
         (DIGEST, "latest", vec![json!(0), json!(6), json!(-1), json!("1"), json!(1.5)]),

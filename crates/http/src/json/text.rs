@@ -1,6 +1,7 @@
 //! Values of the domain that stand in JSON as strings, checked as they are read.
 
 use im_domain::conversation::{ConversationKind, History, Role};
+use im_domain::feed::EventKind;
 use im_domain::global::ChangeKind;
 use im_domain::limits::{CLIENT_MSG_ID_CHARS_MAX, NAME_CHARS_MAX};
 use im_domain::message::{Ack, Action, Kind, QuoteStatus, Status};
@@ -130,6 +131,7 @@ choices! {
     ResetReason "ResetReason",
     Task "Task",
     DeadLetterAction "DeadLetterAction",
+    EventKind "FeedEventKind",
 }
 
 pub fn one_of(texts: impl Iterator<Item = &'static str>) -> String {

@@ -5,8 +5,9 @@ use super::*;
 use crate::json::{has_field, parse};
 use im_domain::limits::{
     BATCH_MESSAGES_MAX, BATCH_PULLS_MAX, CLIENT_MSG_ID_CHARS_MAX, CONTENT_BYTES_MAX, DELETE_IDS_MAX,
-    DIGEST_LATEST_MAX, GET_IDS_MAX, GLOBAL_CURSOR_CHARS_MAX, LEASE_ID_CHARS_MAX, LIST_CURSOR_CHARS_MAX,
-    MUTED_MAX, NAME_CHARS_MAX, PAGE_ITEMS_MAX, PUSH_CONFIRM_MAX, REASON_CHARS_MAX, RUN_MS_MAX,
+    DIGEST_LATEST_MAX, FEED_CURSOR_CHARS_MAX, GET_IDS_MAX, GLOBAL_CURSOR_CHARS_MAX, LEASE_ID_CHARS_MAX,
+    LIST_CURSOR_CHARS_MAX, MUTED_MAX, NAME_CHARS_MAX, PAGE_ITEMS_MAX, PUSH_CONFIRM_MAX, REASON_CHARS_MAX,
+    RUN_MS_MAX,
 };
 use serde::de::DeserializeOwned;
 
@@ -98,6 +99,8 @@ fn the_limits_are_those_of_the_code() {
         ("TakePushDue", "/properties/limit/maximum", PAGE_ITEMS_MAX as usize),
         ("TakePushDue", "/properties/confirm/maxItems", PUSH_CONFIRM_MAX),
         ("LeaseId", "/maxLength", LEASE_ID_CHARS_MAX),
+        ("ReadFeed", "/properties/cursor/maxLength", FEED_CURSOR_CHARS_MAX),
+        ("ReadFeed", "/properties/limit/maximum", PAGE_ITEMS_MAX as usize),
         ("RunUpkeep", "/properties/maxMs/maximum", RUN_MS_MAX as usize),
         ("UserId", "/maxLength", NAME_CHARS_MAX),
         ("ClientMsgId", "/maxLength", CLIENT_MSG_ID_CHARS_MAX),
@@ -128,6 +131,7 @@ fn requests_refuse_unknown_fields_and_answers_say_what_is_always_there() {
         "ListDevices",
         "ChangePushSettings",
         "TakePushDue",
+        "ReadFeed",
         "RunUpkeep",
     ];
     for name in requests {
@@ -148,6 +152,8 @@ fn requests_refuse_unknown_fields_and_answers_say_what_is_always_there() {
     for name in ["conversationId", "lastMsg", "muted", "latest"] {
         assert!(required("DigestedConversation").contains(&json!(name)), "{name}");
     }
+    assert_eq!(required("Feed"), ["events", "cursor", "hasMore"]);
+    assert_eq!(required("FeedEvent"), ["eventId", "kind", "conversationId", "message"]);
     assert!(!required("DueUser").contains(&json!("preview")));
 }
 
@@ -190,6 +196,7 @@ fn the_examples_can_be_sent() {
                     Op::ListDevices => reads::<DevicesIn>(&text),
                     Op::PushSettings => reads::<SettingsIn>(&text),
                     Op::PushDue => reads::<DueIn>(&text),
+                    Op::ReadFeed => reads::<FeedIn>(&text),
                     Op::DeadLetters => reads::<DeadLettersIn>(&text),
                     _ => reads::<RunIn>(&text),
                 };

@@ -5,6 +5,7 @@ use im_domain::conversation::{
     NewConversation,
 };
 use im_domain::device::{Device, Digest, Digested, ReadState, Totals};
+use im_domain::feed::{Events, FeedCursor};
 use im_domain::global::{ChangeKind, Changed, Changes, GlobalCursor};
 use im_domain::message::{Ack, Draft, Kind, Message, Receipt, Status};
 use im_domain::page::{Found, Page, PageQuery, Reset, ResetReason, SyncPage, SyncQuery};
@@ -235,6 +236,10 @@ impl Storage for Canned {
     async fn push_due(&self, tenant: &Tenant, limit: u32, confirm: &[String]) -> Result<Vec<Due>> {
         self.note(tenant.as_str(), (limit, confirm));
         Ok(vec![due("bob", Some(vec![(team(), message())])), due("carol", None)])
+    }
+
+    async fn events(&self, _: &Tenant, _: Option<FeedCursor>, _: u32) -> Result<Events> {
+        elsewhere()
     }
 
     async fn run(&self, _: &[Task], _: u64) -> Result<RunReport> {

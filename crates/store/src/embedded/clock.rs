@@ -54,6 +54,11 @@ impl Counters {
         self.version
     }
 
+    /// The place of the last id that can have been given; see [`MsgId::place`].
+    pub fn last_place(&self) -> MsgId {
+        MsgId::compose(self.clock.ms, u8::MAX, self.clock.counter).place()
+    }
+
     /// The present, as the id of partition 0 that a message would have if it were the last one: with the
     /// partition of a conversation put in, it divides what has been said there from what will be.
     pub fn moment(&self) -> MsgId {

@@ -15,6 +15,7 @@ mod clock;
 mod conversation;
 mod devices;
 mod expire;
+mod feed;
 mod global;
 mod head;
 mod index;
@@ -41,6 +42,7 @@ use im_domain::conversation::{
     Conversation, ConversationChange, ConversationList, MemberChange, NewConversation,
 };
 use im_domain::device::{Device, Digest, ReadState, Totals};
+use im_domain::feed::{Events, FeedCursor};
 use im_domain::global::{Changes, GlobalCursor};
 use im_domain::message::{Ack, Draft, Receipt};
 use im_domain::page::{Found, Page, PageQuery, SyncPage, SyncQuery};
@@ -227,6 +229,10 @@ impl<P: Sqlite> Storage for Embedded<P> {
 
     async fn push_due(&self, tenant: &Tenant, limit: u32, confirm: &[String]) -> Result<Vec<Due>> {
         push::due(self, tenant, limit, confirm)
+    }
+
+    async fn events(&self, tenant: &Tenant, cursor: Option<FeedCursor>, limit: u32) -> Result<Events> {
+        feed::events(self, tenant, cursor, limit).await
     }
 
     async fn run(&self, tasks: &[Task], max_ms: u64) -> Result<RunReport> {

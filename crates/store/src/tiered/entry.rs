@@ -91,6 +91,8 @@ pub(super) struct Revision {
     pub reason: String,
     /// What an edit gave.
     pub content: String,
+    /// It was a dead letter.
+    pub is_late: bool,
 }
 
 /// A device whose position is to go.
@@ -153,7 +155,7 @@ impl Entry {
         let stamp = stamp::join(lines.number()?, lines.number()?);
         if kind == "r" {
             // What is within was made under its own stamp, and is stored under this one.
-            return Self::parse(id, lines.0).map(|entry| Self { stamp, ..entry });
+            return Self::parse(id, lines.0).map(|entry| entry.put_back(stamp));
         }
         let name = lines.text()?;
         let place = if is_of_user(kind) { Place::of_user(name)? } else { Place::named(name)? };
@@ -207,6 +209,13 @@ impl Entry {
             _ => return None,
         };
         (stamp.partition() == place.partition).then(|| Self { id: id.to_owned(), stamp, place, body })
+    }
+
+    fn put_back(mut self, stamp: MsgId) -> Self {
+        if let Body::Revision(revision) = &mut self.body {
+            revision.is_late = true;
+        }
+        Self { stamp, ..self }
     }
 
     /// What an entry is about, by the first lines of its value.
@@ -294,6 +303,7 @@ fn revision(lines: &mut Lines<'_>) -> Option<Revision> {
         time_ms: lines.number()?,
         reason: String::new(),
         content: String::new(),
+        is_late: false,
     })
 }
 

@@ -25,6 +25,7 @@ pub(super) async fn expire<R: Redis, P: Postgres>(
     let mut purged = 0;
     let mut failure = None;
     for database in &store.databases {
+        failure = forget_late(database, up_to).await.err().or(failure);
         for (after, up_to_cid) in [(begin, MsgId::MAX), (MsgId::NONE, begin)] {
             match purge(database, after, up_to_cid, up_to, &is_over).await {
                 Ok(count) => purged += count,
@@ -33,6 +34,14 @@ pub(super) async fn expire<R: Redis, P: Postgres>(
         }
     }
     failure.map_or(Ok(purged), Err)
+}
+
+/// Forgets that messages came late.
+async fn forget_late<P: Postgres>(db: &P, up_to: MsgId) -> Result<()> {
+    const STATEMENT: &str = "
+        DELETE FROM late WHERE ctid = ANY (ARRAY(SELECT ctid FROM late WHERE msg_id <= $1::bigint LIMIT $2::bigint))";
+    db.query(STATEMENT, params![up_to, EXPIRE_ROWS_MAX as u64]).await?;
+    Ok(())
 }
 
 /// Purges messages of the conversations after `after` and up to `last_cid`.

@@ -8,7 +8,7 @@
 //! | `im:changes` | string | number of the server's last change | for ever |
 //! | `im:life` | string | names the time since the server last lost something: numbers of changes given before may come again | for ever |
 //! | `im:untold` | set | conversations of which users of other servers could not be told, and `tenant/conversation/user` for each such user who has left one | until they were |
-//! | `im:{p}:clock` | hash `run`, `also`, `epoch`, `base`, `ms`, `n`, `db`, `doubt` | the last id given; `run`: the server's run under which that was verified, with a list of servers; `also`: the same with another list in use; `db`: position of the database that has the partition; `base`: the token that hot state carries to be trusted; after a loss `doubt`: when its markers can be relied on again | for ever |
+//! | `im:{p}:clock` | hash `run`, `also`, `epoch`, `base`, `ms`, `n`, `db`, `doubt`, `revised` | the last id given; `run`: the server's run under which that was verified, with a list of servers; `also`: the same with another list in use; `db`: position of the database that has the partition; `base`: the token that hot state carries to be trusted; after a loss `doubt`: when its markers can be relied on again; `revised`: the stamp of the last revision | for ever |
 //! | `im:{p}:log` | stream, field `v` | what SQL does not have yet, in order | entries leave when SQL has them |
 //! | `im:{p}:waiting` | hash | tenant → messages that wait in the log | field goes at 0 |
 //! | `im:{p}:lease` | string | who drains the log | [`super::limits::LEASE_MS`] |

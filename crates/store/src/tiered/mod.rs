@@ -22,6 +22,7 @@ mod devices;
 mod drain;
 mod entry;
 mod expire;
+mod feed;
 mod global;
 mod history;
 mod home;
@@ -64,6 +65,7 @@ use im_domain::conversation::{
     Conversation, ConversationChange, ConversationList, MemberChange, NewConversation,
 };
 use im_domain::device::{Device, Digest, ReadState, Totals};
+use im_domain::feed::{Events, FeedCursor};
 use im_domain::global::{Changes, GlobalCursor};
 use im_domain::limits::RETRY_AFTER_MS;
 use im_domain::message::{Ack, Draft, Receipt};
@@ -379,6 +381,10 @@ impl<R: Redis, P: Postgres> Storage for Tiered<R, P> {
 
     async fn push_due(&self, tenant: &Tenant, limit: u32, confirm: &[String]) -> Result<Vec<Due>> {
         push::due(self, tenant, limit, confirm).await
+    }
+
+    async fn events(&self, tenant: &Tenant, cursor: Option<FeedCursor>, limit: u32) -> Result<Events> {
+        feed::events(self, tenant, cursor, limit).await
     }
 
     async fn run(&self, tasks: &[Task], max_ms: u64) -> Result<RunReport> {

@@ -7,7 +7,7 @@ use crate::sql::{Row, Value};
 use im_domain::message::{Message, Quote, SUMMARY_BYTES};
 use im_domain::page::{Direction, Range};
 use im_domain::{MsgId, Result};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 /// Rows that readers see: repeated ones are left out.
 pub(super) const SHOWN: &str = "coalesce(copy_of, 0) = 0";
@@ -90,6 +90,25 @@ pub(super) async fn by_id<P: Postgres>(
     );
     let rows = db.query(&statement, vec![cid.into(), list(ids), floor.into()]).await?;
     rows.into_iter().map(|mut row| read(&mut row)).collect()
+}
+
+/// Messages of several conversations, each by the conversation's number and its own, as far as they are in SQL and above
+/// `floor`; each with its conversation's number.
+pub(super) async fn by_keys<P: Postgres>(
+    db: &P,
+    keys: &BTreeSet<(MsgId, MsgId)>,
+    floor: MsgId,
+) -> Result<Vec<(MsgId, Message)>> {
+    let statement = format!(
+        "SELECT x.cid, {} FROM unnest($1::bigint[], $2::bigint[]) AS k(cid, id)
+        JOIN message x ON x.cid = k.cid AND x.msg_id = k.id {}
+        WHERE x.msg_id > $3::bigint AND {SHOWN}",
+        columns(),
+        quoted("$3::bigint")
+    );
+    let (cids, ids): (Vec<_>, Vec<_>) = keys.iter().copied().unzip();
+    let rows = db.query(&statement, vec![list(&cids), list(&ids), floor.into()]).await?;
+    rows.into_iter().map(|mut row| Ok((row.msg_id()?, read(&mut row)?))).collect()
 }
 
 /// Quotes of messages that are in SQL and above `floor`; a missing one is gone.

@@ -47,6 +47,7 @@ scripts! {
     DUE "due" false,
     FORGET "forget" true,
     GET "get" true,
+    HORIZON "horizon" true,
     INDEX "index" false,
     LEFT "left" true,
     LETTERS "letters" false,

@@ -5,6 +5,7 @@ use im_domain::conversation::{
     Conversation, ConversationChange, ConversationList, MemberChange, NewConversation,
 };
 use im_domain::device::{Device, Digest, ReadState, Totals};
+use im_domain::feed::{Events, FeedCursor};
 use im_domain::global::{Changes, GlobalCursor};
 use im_domain::message::{Ack, Draft, Receipt};
 use im_domain::page::{Found, Page, PageQuery, SyncPage, SyncQuery};
@@ -173,6 +174,10 @@ impl Storage for Settled {
 
     async fn push_due(&self, tenant: &Tenant, limit: u32, confirm: &[String]) -> Result<Vec<Due>> {
         self.settled(self.engine.push_due(tenant, limit, confirm).await).await
+    }
+
+    async fn events(&self, tenant: &Tenant, cursor: Option<FeedCursor>, limit: u32) -> Result<Events> {
+        self.settled(self.engine.events(tenant, cursor, limit).await).await
     }
 
     async fn run(&self, tasks: &[Task], max_ms: u64) -> Result<RunReport> {

@@ -5,6 +5,7 @@ use crate::sql::Value;
 use crate::tiered::entry::{Body, Entry, Made};
 use im_domain::{MsgId, UserId};
 
+/// One that was set aside has its messages there already when it comes: the feed has them under its stamp.
 pub(super) fn statement() -> String {
     format!(
         "WITH {GATE},
@@ -20,6 +21,11 @@ pub(super) fn statement() -> String {
             INSERT INTO member (cid, user_id, tenant, role)
             SELECT t.cid, t.user_id, made.tenant, t.role
             FROM unnest($10::bigint[], $11::text[], $12::bigint[]) AS t(cid, user_id, role) JOIN made USING (cid)),
+        come_late AS (
+            INSERT INTO late (stamp, cid, msg_id)
+            SELECT t.stamp, m.cid, m.msg_id FROM unnest($4::bigint[], $13::bigint[]) AS t(cid, stamp)
+            JOIN made USING (cid) JOIN message m USING (cid)
+            WHERE t.stamp > t.cid AND coalesce(m.copy_of, 0) = 0),
         {ADVANCE}
         SELECT {OUTCOME}, 0::bigint"
     )

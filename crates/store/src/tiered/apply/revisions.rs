@@ -11,7 +11,7 @@ use crate::tiered::entry::Revision;
 /// messages, with the one that is final at the end, and one that comes late is put before the `next` one, which
 /// then had the content that this one gave. A message that is not here may itself be a dead letter: it is traced
 /// without what it said, the last edit keeps what it gave, and the message is stored as what it has become when it
-/// comes (see [`super::rows`]).
+/// comes (see [`super::rows`]). What comes late the feed has once more, as an event of the control message.
 pub(super) fn statement() -> String {
     format!(
         "WITH {GATE},
@@ -54,6 +54,9 @@ pub(super) fn statement() -> String {
             UPDATE member m SET own = greatest(0, own - t.stored),
                 read_own = greatest(0, read_own - (m.read_msg_id >= $5::bigint)::int) FROM target t
             WHERE m.cid = $4::bigint AND m.user_id = $9::text AND m.floor < $5::bigint AND $8::bigint > 0),
+        come_late AS (
+            INSERT INTO late (stamp, cid, msg_id) SELECT $2::bigint, $4::bigint, $7::bigint FROM target
+            WHERE $15::bigint = 1),
         {ADVANCE}
         SELECT {OUTCOME}, 0::bigint"
     )
@@ -73,6 +76,7 @@ pub(super) fn parameters_of(begin: Vec<Value>, revision: &Revision) -> Vec<Value
         revision.time_ms.into(),
         revision.reason.as_bytes().into(),
         revision.content.as_bytes().into(),
+        revision.is_late.into(),
     ]);
     parameters
 }

@@ -13,6 +13,7 @@ const USERS_FROM: usize = 36;
 /// `seq`: that message is in SQL, and it is looked up here. A clientMsgId that is taken, in SQL or by an earlier row of the batch, makes
 /// the later message a copy: of that message when the two are the same, otherwise one that is shown. A dead letter that
 /// was put back may have been revised before: it is stored as what it has become, and what it said goes to the trace.
+/// The feed may have been read beyond its id, and has it once more under the stamp by which it came.
 pub(super) fn statement() -> String {
     let users = users::parts(USERS_FROM);
     format!(
@@ -54,7 +55,11 @@ pub(super) fn statement() -> String {
                 CASE WHEN copy_of > 0 OR action <> 2 THEN ''::bytea ELSE coalesce(kept, content) END, reply_to,
                 CASE WHEN copy_of > 0 OR action <> 2 THEN NULL ELSE ext END,
                 CASE WHEN action = 2 THEN (control >> 22) + 1704067200000 END, control_msg_id, control_action, copy_of
-            FROM judged ON CONFLICT (cid, msg_id) DO NOTHING RETURNING cid, copy_of),
+            FROM judged ON CONFLICT (cid, msg_id) DO NOTHING RETURNING cid, msg_id, copy_of),
+        come_late AS (
+            INSERT INTO late (stamp, cid, msg_id)
+            SELECT j.stamp, s.cid, s.msg_id FROM judged j JOIN stored s USING (cid, msg_id)
+            WHERE j.stamp > j.msg_id AND coalesce(s.copy_of, 0) = 0),
         traced AS (
             UPDATE revision v SET content = j.content, ext = j.ext FROM judged j
             WHERE j.first IS NOT NULL AND v.cid = j.cid AND v.msg_id = j.msg_id AND v.number = j.first),

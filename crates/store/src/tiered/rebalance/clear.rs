@@ -27,8 +27,11 @@ const USER_SETTINGS: &str = "
 const AUDIT: &str = "
     DELETE FROM audit WHERE ctid = ANY (ARRAY(SELECT ctid FROM audit WHERE partition = $1::bigint
         LIMIT $2::bigint)) RETURNING 1";
+const LATE: &str = "
+    DELETE FROM late WHERE ctid = ANY (ARRAY(SELECT ctid FROM late WHERE (stamp >> 14) & 255 = $1::bigint
+        LIMIT $2::bigint)) RETURNING 1";
 /// What changes: a move copies it anew.
-const CHANGING: [&str; 7] = [MEMBERS, POSITIONS, REVISIONS, ALIASES, DEVICES, USER_SETTINGS, AUDIT];
+const CHANGING: [&str; 8] = [MEMBERS, POSITIONS, REVISIONS, ALIASES, DEVICES, USER_SETTINGS, AUDIT, LATE];
 /// A message is found by its key: rows of several tables stand behind it.
 const MESSAGES: &str = "
     DELETE FROM message m USING (SELECT x.cid, x.msg_id FROM conversation c CROSS JOIN LATERAL (

@@ -170,6 +170,18 @@ pub(super) const AUDIT: Table = Table {
         ON CONFLICT DO NOTHING",
 };
 
+pub(super) const LATE: Table = Table {
+    rows: "
+        SELECT * FROM late WHERE (stamp >> 14) & 255 = $1::bigint
+            AND (stamp, msg_id) > ($2::bigint, $3::text::bigint)
+            AND $5::bigint IS NOT NULL ORDER BY stamp, msg_id LIMIT $4::bigint",
+    keys: "x.stamp, x.msg_id::text",
+    start: "0",
+    insert: "
+        INSERT INTO late SELECT * FROM json_populate_recordset(NULL::late, $1::text::json)
+        ON CONFLICT DO NOTHING",
+};
+
 /// From where to where rows are copied.
 pub(super) struct Way<'a, P> {
     pub partition: u8,

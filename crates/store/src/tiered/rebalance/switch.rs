@@ -12,8 +12,8 @@ use super::super::home::{Move, note};
 use super::super::limits::{ATTEMPTS_MAX, MOVE_ROWS_MAX};
 use super::clear;
 use super::copy::{
-    ALIASES, AUDIT, CONVERSATIONS, DEVICES, MEMBERS, MESSAGES, POSITIONS, REVISED, REVISIONS, USER_SETTINGS,
-    Way, copy, copy_all,
+    ALIASES, AUDIT, CONVERSATIONS, DEVICES, LATE, MEMBERS, MESSAGES, POSITIONS, REVISED, REVISIONS,
+    USER_SETTINGS, Way, copy, copy_all,
 };
 use crate::params;
 use crate::postgres::Postgres;
@@ -39,7 +39,7 @@ pub(super) async fn move_one<R: Redis, P: Postgres>(
     }
     copy_all(&way, &CONVERSATIONS).await?;
     clear::clear_changing(way.to, partition).await?;
-    for table in [MEMBERS, POSITIONS, REVISIONS, ALIASES, DEVICES, USER_SETTINGS, AUDIT] {
+    for table in [MEMBERS, POSITIONS, REVISIONS, ALIASES, DEVICES, USER_SETTINGS, AUDIT, LATE] {
         copy_all(&way, &table).await?;
     }
     level(&way).await?;
@@ -179,8 +179,8 @@ fn differ(partition: u8) -> Error {
     Error::internal(format!("partition {partition} is not the same in both databases; it has not moved"))
 }
 
-/// Conversations, members, positions, revisions, aliases, devices and settings of users, and the audit.
-async fn counts<P: Postgres>(db: &P, partition: u8) -> Result<[u64; 8]> {
+/// Conversations, members, positions, revisions, aliases, devices and settings of users, the audit, and what came late.
+async fn counts<P: Postgres>(db: &P, partition: u8) -> Result<[u64; 9]> {
     const STATEMENT: &str = "
         WITH part AS MATERIALIZED (SELECT cid FROM conversation WHERE (cid >> 14) & 255 = $1::bigint)
         SELECT (SELECT count(*) FROM part), (SELECT count(*) FROM part JOIN member USING (cid)),
@@ -189,10 +189,11 @@ async fn counts<P: Postgres>(db: &P, partition: u8) -> Result<[u64; 8]> {
             (SELECT count(*) FROM alias WHERE partition = $1::bigint),
             (SELECT count(*) FROM device WHERE partition = $1::bigint),
             (SELECT count(*) FROM user_setting WHERE partition = $1::bigint),
-            (SELECT count(*) FROM audit WHERE partition = $1::bigint)";
+            (SELECT count(*) FROM audit WHERE partition = $1::bigint),
+            (SELECT count(*) FROM late WHERE (stamp >> 14) & 255 = $1::bigint)";
     let mut rows = db.query(STATEMENT, params![u64::from(partition)]).await?;
     let Some(row) = rows.first_mut() else { return Err(differ(partition)) };
-    let mut counts = [0; 8];
+    let mut counts = [0; 9];
     for count in &mut counts {
         *count = row.count()?;
     }

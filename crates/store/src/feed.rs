@@ -1,0 +1,199 @@
+//! The feed of changes, over what an engine reads of its tables.
+//!
+//! First a walk over what is kept, conversation by conversation; then the tail, in the order in which the store took
+//! things in, up to a horizon below which nothing is added any more. What comes late has a place of its own there.
+
+use im_domain::feed::{Event, EventKind, Events, FeedCursor, FeedPlace, Walk};
+use im_domain::limits::{FEED_CONVERSATIONS_MAX, PAGE_CONTENT_BYTES_MAX};
+use im_domain::message::{ControlRef, Message};
+use im_domain::{ConversationId, MsgId, Result};
+use std::collections::HashMap;
+
+/// A conversation of the tenant, and where it is.
+#[derive(Clone, Debug)]
+pub(crate) struct Kept {
+    pub name: ConversationId,
+    pub home: Home,
+}
+
+/// Where a conversation is: the position of its database, and its number there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Home {
+    pub database: usize,
+    pub cid: MsgId,
+}
+
+/// A message by where it is.
+pub(crate) type Key = (Home, MsgId);
+
+/// Something in the tail.
+pub(crate) struct Taken {
+    pub place: FeedPlace,
+    pub kept: Kept,
+    /// Of a control message: what it is about.
+    pub control: Option<ControlRef>,
+}
+
+/// Part of the tail.
+pub(crate) struct Part {
+    /// The tenant's, in order; one more than was asked for, if there are.
+    pub taken: Vec<Taken>,
+    /// Up to where it was looked; none: up to the horizon.
+    pub scanned: Option<FeedPlace>,
+}
+
+/// What an engine reads for one part of the feed.
+#[allow(async_fn_in_trait)] // Futures of a component are not `Send`.
+pub(crate) trait Source {
+    /// Everything that was taken in up to this stamp is there.
+    fn horizon(&self) -> MsgId;
+
+    /// Conversations of the tenant from `first` on, in the order of their ids, up to `count`.
+    async fn conversations(&self, first: &str, count: usize) -> Result<Vec<Kept>>;
+
+    /// Messages of a conversation after `after` that were taken in up to `up_to`, oldest first: up to one more than
+    /// `limit`.
+    async fn messages(&self, kept: &Kept, after: MsgId, up_to: MsgId, limit: u32) -> Result<Vec<Message>>;
+
+    /// What was taken in after `at` and up to the horizon.
+    async fn tail(&self, at: FeedPlace, limit: u32) -> Result<Part>;
+
+    /// Messages as they are now; what is not kept is left out.
+    async fn by_keys(&self, keys: Vec<Key>) -> Result<HashMap<Key, Message>>;
+}
+
+pub(crate) async fn events(source: &impl Source, cursor: Option<FeedCursor>, limit: u32) -> Result<Events> {
+    let start = || Walk { up_to: source.horizon(), conversation: None, after: MsgId::NONE };
+    match cursor {
+        None => walk(source, start(), limit).await,
+        Some(FeedCursor::Walk(begun)) => walk(source, begun, limit).await,
+        Some(FeedCursor::Tail(at)) => tail(source, at, limit).await,
+    }
+}
+
+async fn walk(source: &impl Source, walk: Walk, limit: u32) -> Result<Events> {
+    let first = walk.conversation.as_ref().map_or("", ConversationId::as_str);
+    let conversations = source.conversations(first, FEED_CONVERSATIONS_MAX).await?;
+    let is_last = conversations.len() < FEED_CONVERSATIONS_MAX;
+    let at = |name: &ConversationId, after: MsgId| {
+        FeedCursor::Walk(Walk { up_to: walk.up_to, conversation: Some(name.clone()), after })
+    };
+    let mut page = Page::new(limit);
+    let mut cursor = FeedCursor::Walk(walk.clone());
+    for kept in &conversations {
+        let is_begun = walk.conversation.as_ref() == Some(&kept.name);
+        let after = if is_begun { walk.after } else { MsgId::NONE };
+        if after == MsgId::MAX {
+            continue;
+        }
+        let found = source.messages(kept, after, walk.up_to, page.left()).await?;
+        let count = found.len();
+        let taken = page.add_all(source, kept, found).await?;
+        if taken < count {
+            let last = page.last_of(kept).unwrap_or(after);
+            return Ok(Events { events: page.events, cursor: at(&kept.name, last), has_more: true });
+        }
+        cursor = at(&kept.name, MsgId::MAX);
+    }
+    let has_more = !is_last || source.horizon() > walk.up_to;
+    if is_last {
+        cursor = FeedCursor::Tail(FeedPlace::after(walk.up_to));
+    }
+    Ok(Events { events: page.events, cursor, has_more })
+}
+
+async fn tail(source: &impl Source, at: FeedPlace, limit: u32) -> Result<Events> {
+    let horizon = FeedPlace::after(source.horizon());
+    if at >= horizon {
+        return Ok(Events { events: Vec::new(), cursor: FeedCursor::Tail(at), has_more: false });
+    }
+    let part = source.tail(at, limit).await?;
+    let is_cut = part.taken.len() > limit as usize;
+    let scanned = part.taken.last().map(|last| last.place).filter(|_| is_cut).or(part.scanned);
+    let keys = part.taken.iter().flat_map(|taken| {
+        let about = taken.control.map(|control| (taken.kept.home, control.msg_id));
+        [Some((taken.kept.home, taken.place.msg_id)), about].into_iter().flatten()
+    });
+    let found = source.by_keys(keys.collect()).await?;
+    let mut page = Page::new(limit);
+    let mut end = at;
+    for taken in &part.taken {
+        // What has expired meanwhile is passed over.
+        let message = found.get(&(taken.kept.home, taken.place.msg_id)).cloned();
+        if message.is_some_and(|message| !page.add(&taken.kept, taken.place, message, &found)) {
+            return Ok(Events { events: page.events, cursor: FeedCursor::Tail(end), has_more: true });
+        }
+        end = taken.place;
+    }
+    let (end, has_more) = scanned.map_or((horizon, false), |scanned| (scanned, true));
+    Ok(Events { events: page.events, cursor: FeedCursor::Tail(end), has_more })
+}
+
+/// The events of one answer, as far as there is room.
+struct Page {
+    events: Vec<Event>,
+    limit: usize,
+    /// Bytes of content.
+    room: usize,
+}
+
+impl Page {
+    fn new(limit: u32) -> Self {
+        Self { events: Vec::new(), limit: limit as usize, room: PAGE_CONTENT_BYTES_MAX }
+    }
+
+    fn left(&self) -> u32 {
+        u32::try_from(self.limit.saturating_sub(self.events.len())).unwrap_or(u32::MAX)
+    }
+
+    /// Adds an event; false: there is no room for it. One always fits.
+    fn add(
+        &mut self,
+        kept: &Kept,
+        place: FeedPlace,
+        message: Message,
+        targets: &HashMap<Key, Message>,
+    ) -> bool {
+        let about = message.control.map(|control| (kept.home, control.msg_id));
+        let target = about.and_then(|key| targets.get(&key)).cloned();
+        let bytes = message.content.len() + target.as_ref().map_or(0, |target| target.content.len());
+        let fits = self.events.len() < self.limit && bytes <= self.room;
+        if !fits && !self.events.is_empty() {
+            return false;
+        }
+        self.room = self.room.saturating_sub(bytes);
+        let kind = message.control.map_or(EventKind::Append, |control| control.action.into());
+        self.events.push(Event { id: name(place), kind, conversation: kept.name.clone(), message, target });
+        true
+    }
+
+    /// Adds messages of a conversation in order; gives how many there was room for.
+    async fn add_all(&mut self, source: &impl Source, kept: &Kept, found: Vec<Message>) -> Result<usize> {
+        let about = |message: &Message| Some((kept.home, message.control?.msg_id));
+        let wanted: Vec<Key> = found.iter().filter_map(about).collect();
+        let targets = if wanted.is_empty() { HashMap::new() } else { source.by_keys(wanted).await? };
+        let mut count = 0;
+        for message in found {
+            let place = FeedPlace { stamp: message.msg_id, msg_id: message.msg_id };
+            if !self.add(kept, place, message, &targets) {
+                break;
+            }
+            count += 1;
+        }
+        Ok(count)
+    }
+
+    /// The last message of a conversation on the page.
+    fn last_of(&self, kept: &Kept) -> Option<MsgId> {
+        let last = self.events.last().filter(|event| event.conversation == kept.name)?;
+        Some(last.message.msg_id)
+    }
+}
+
+/// How an event is called: by its message; what came late by when it did, too.
+fn name(place: FeedPlace) -> String {
+    match place.stamp == place.msg_id {
+        true => place.msg_id.to_string(),
+        false => format!("{}.{}", place.msg_id, place.stamp),
+    }
+}

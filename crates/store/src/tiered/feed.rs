@@ -1,0 +1,141 @@
+//! The feed of changes, read from SQL.
+//!
+//! Ids rise within a partition, and SQL is filled in their order. Up to the horizon, below which no server gives an id
+//! or has one in its logs, SQL has everything, and what comes late has a place of its own above. What a message has
+//! become may be in the hot store alone; so SQL is waited for where a revision is on its way.
+
+mod horizon;
+mod tail;
+mod walk;
+
+use super::{Tiered, overloaded, persist, rows};
+use crate::feed::{Kept, Key, Part, Source};
+use crate::postgres::Postgres;
+use crate::redis::Redis;
+use im_domain::feed::{Events, FeedCursor, FeedPlace};
+use im_domain::message::Message;
+use im_domain::page::{Direction, Range};
+use im_domain::{Error, MsgId, Result, Tenant};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+pub(super) async fn events<R: Redis, P: Postgres>(
+    store: &Tiered<R, P>,
+    tenant: &Tenant,
+    cursor: Option<FeedCursor>,
+    limit: u32,
+) -> Result<Events> {
+    let horizon = horizon::read(store).await?;
+    let feed = Feed { store, tenant, horizon: horizon.stamp, unsettled: RefCell::new(horizon.unsettled) };
+    crate::feed::events(&feed, cursor, limit).await
+}
+
+struct Feed<'a, R, P> {
+    store: &'a Tiered<R, P>,
+    tenant: &'a Tenant,
+    horizon: MsgId,
+    /// Partitions in whose logs a revision may wait.
+    unsettled: RefCell<BTreeSet<u8>>,
+}
+
+impl<R: Redis, P: Postgres> Feed<'_, R, P> {
+    /// Makes sure that a database has what messages of a partition have become.
+    async fn settle(&self, partition: u8, database: usize) -> Result<()> {
+        if !self.unsettled.borrow().contains(&partition) {
+            return Ok(());
+        }
+        persist::reach_now(self.store, partition).await?;
+        self.unsettled.borrow_mut().remove(&partition);
+        // It may have moved meanwhile.
+        match self.store.home(partition).await? == database {
+            true => Ok(()),
+            false => Err(overloaded()),
+        }
+    }
+}
+
+impl<R: Redis, P: Postgres> Source for Feed<'_, R, P> {
+    fn horizon(&self) -> MsgId {
+        self.horizon
+    }
+
+    async fn conversations(&self, first: &str, count: usize) -> Result<Vec<Kept>> {
+        let mut homes = Homes::default();
+        let mut found = Vec::new();
+        for (database, db) in self.store.databases.iter().enumerate() {
+            found.extend(walk::conversations(db, database, self.tenant, first, count, &mut homes).await?);
+        }
+        homes.check()?;
+        found.sort_by(|a: &Kept, b: &Kept| a.name.cmp(&b.name));
+        found.truncate(count);
+        Ok(found)
+    }
+
+    async fn messages(&self, kept: &Kept, after: MsgId, up_to: MsgId, limit: u32) -> Result<Vec<Message>> {
+        let home = kept.home;
+        self.settle(home.cid.partition(), home.database).await?;
+        let below = MsgId::new(up_to.number() + 1).unwrap_or(MsgId::MAX);
+        let range = Range { above: after, below, direction: Direction::Down, kinds: Vec::new(), limit };
+        let db = self.store.database(home.database)?;
+        rows::range(db, home.cid, &range, self.store.expired_up_to()).await
+    }
+
+    async fn tail(&self, at: FeedPlace, limit: u32) -> Result<Part> {
+        let mut homes = Homes::default();
+        let mut all = Part { taken: Vec::new(), scanned: None };
+        let bounds =
+            tail::Bounds { after: at, up_to: self.horizon, expired: self.store.expired_up_to(), limit };
+        for (database, db) in self.store.databases.iter().enumerate() {
+            let part = tail::read(db, database, self.tenant, &bounds, &mut homes).await?;
+            all.taken.extend(part.taken);
+            // Beyond where the first scan ends others may have passed over something of its database.
+            all.scanned = [all.scanned, part.scanned].into_iter().flatten().min();
+        }
+        homes.check()?;
+        all.taken.retain(|taken| all.scanned.is_none_or(|scanned| taken.place <= scanned));
+        all.taken.sort_by_key(|taken| taken.place);
+        all.taken.truncate(limit as usize + 1);
+        Ok(all)
+    }
+
+    async fn by_keys(&self, keys: Vec<Key>) -> Result<HashMap<Key, Message>> {
+        let mut parts: BTreeMap<usize, BTreeSet<(MsgId, MsgId)>> = BTreeMap::new();
+        for (home, msg_id) in keys {
+            self.settle(home.cid.partition(), home.database).await?;
+            parts.entry(home.database).or_default().insert((home.cid, msg_id));
+        }
+        let mut found = HashMap::new();
+        for (database, pairs) in parts {
+            let db = self.store.database(database)?;
+            let messages = rows::by_keys(db, &pairs, self.store.expired_up_to()).await?;
+            let with_home = |(cid, message): (MsgId, Message)| {
+                ((crate::feed::Home { database, cid }, message.msg_id), message)
+            };
+            found.extend(messages.into_iter().map(with_home));
+        }
+        Ok(found)
+    }
+}
+
+/// The partitions of which the databases have said, each while it was read, that they have them.
+#[derive(Default)]
+struct Homes(BTreeSet<u8>);
+
+impl Homes {
+    /// Takes a list of partitions, with spaces between.
+    fn add(&mut self, list: Option<&str>) -> Result<()> {
+        for word in list.unwrap_or_default().split_ascii_whitespace() {
+            let partition = word.parse().map_err(|_| Error::internal("a partition's number is malformed"))?;
+            self.0.insert(partition);
+        }
+        Ok(())
+    }
+
+    /// One that was missed is on its way from one database to another.
+    fn check(&self) -> Result<()> {
+        match self.0.len() > usize::from(u8::MAX) {
+            true => Ok(()),
+            false => Err(overloaded()),
+        }
+    }
+}
