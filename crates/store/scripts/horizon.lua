@@ -3,9 +3,9 @@
 -- clock does.
 --
 -- KEYS  for each partition: clock, log
--- ARGV  1 run
+-- ARGV  1 run, 2 ms that another server has given ids up to (0: none)
 -- Gives {"verify"}; or {"ok", ms, low, then the number (1..) of each partition in whose log a revision waits}.
-local AHEAD_MAX_MS, LOW_MAX, LOOK = 60000, 4194303, 20
+local AHEAD_MAX_MS, LOW_MAX, LOOK = 3600000, 4194303, 20
 
 -- The first stamp of a log; 0, 0: there is none to be read, and what is there goes soon.
 local function first_of(log)
@@ -21,7 +21,7 @@ local function first_of(log)
 end
 
 local wall = wall_ms()
-local top, clocks, waiting, first_ms, first_low = wall, {}, {}, nil, nil
+local top, clocks, waiting, first_ms, first_low = math.max(wall, tonumber(ARGV[2])), {}, {}, nil, nil
 for k = 1, #KEYS, 2 do
     local clock = clock_of(KEYS[k], ARGV[1])
     if not clock then return {'verify'} end
@@ -35,8 +35,8 @@ for k = 1, #KEYS, 2 do
     end
 end
 
--- Clocks may be ahead of the server's. All go as far as the first of them, so that what it gave is told of at once;
--- but none is dragged along by one that is far off.
+-- Clocks may be ahead of the server's. All go as far as the furthest of them, so that what it gave is told of at once;
+-- but none is dragged along by one that is far off: what that gives is told of when its time has come.
 local ms, low = math.min(top, wall + AHEAD_MAX_MS), LOW_MAX
 if first_ms and not is_after(first_ms, first_low, ms, low) then
     ms, low = first_ms, first_low - 1

@@ -29,6 +29,8 @@ pub(crate) type Key = (Home, MsgId);
 /// Something in the tail.
 pub(crate) struct Taken {
     pub place: FeedPlace,
+    /// It came when the feed may have been read beyond its id.
+    pub is_late: bool,
     pub kept: Kept,
     /// Of a control message: what it is about.
     pub control: Option<ControlRef>,
@@ -120,7 +122,8 @@ async fn tail(source: &impl Source, at: FeedPlace, limit: u32) -> Result<Events>
     for taken in &part.taken {
         // What has expired meanwhile is passed over.
         let message = found.get(&(taken.kept.home, taken.place.msg_id)).cloned();
-        if message.is_some_and(|message| !page.add(&taken.kept, taken.place, message, &found)) {
+        let late = taken.is_late.then_some(taken.place.stamp);
+        if message.is_some_and(|message| !page.add(&taken.kept, late, message, &found)) {
             return Ok(Events { events: page.events, cursor: FeedCursor::Tail(end), has_more: true });
         }
         end = taken.place;
@@ -146,11 +149,11 @@ impl Page {
         u32::try_from(self.limit.saturating_sub(self.events.len())).unwrap_or(u32::MAX)
     }
 
-    /// Adds an event; false: there is no room for it. One always fits.
+    /// Adds an event; false: there is no room for it. One always fits. `late`: when it came late.
     fn add(
         &mut self,
         kept: &Kept,
-        place: FeedPlace,
+        late: Option<MsgId>,
         message: Message,
         targets: &HashMap<Key, Message>,
     ) -> bool {
@@ -163,7 +166,8 @@ impl Page {
         }
         self.room = self.room.saturating_sub(bytes);
         let kind = message.control.map_or(EventKind::Append, |control| control.action.into());
-        self.events.push(Event { id: name(place), kind, conversation: kept.name.clone(), message, target });
+        let id = late.map_or(message.msg_id.to_string(), |stamp| format!("{}.{stamp}", message.msg_id));
+        self.events.push(Event { id, kind, conversation: kept.name.clone(), message, target });
         true
     }
 
@@ -174,8 +178,7 @@ impl Page {
         let targets = if wanted.is_empty() { HashMap::new() } else { source.by_keys(wanted).await? };
         let mut count = 0;
         for message in found {
-            let place = FeedPlace { stamp: message.msg_id, msg_id: message.msg_id };
-            if !self.add(kept, place, message, &targets) {
+            if !self.add(kept, None, message, &targets) {
                 break;
             }
             count += 1;
@@ -187,13 +190,5 @@ impl Page {
     fn last_of(&self, kept: &Kept) -> Option<MsgId> {
         let last = self.events.last().filter(|event| event.conversation == kept.name)?;
         Some(last.message.msg_id)
-    }
-}
-
-/// How an event is called: by its message; what came late by when it did, too.
-fn name(place: FeedPlace) -> String {
-    match place.stamp == place.msg_id {
-        true => place.msg_id.to_string(),
-        false => format!("{}.{}", place.msg_id, place.stamp),
     }
 }

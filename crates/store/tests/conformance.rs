@@ -25,6 +25,10 @@ mod conformance {
     pub mod devices;
     pub mod devices_model;
     pub mod embedded;
+    pub mod feed;
+    pub mod feed_index;
+    pub mod feed_late;
+    pub mod feed_random;
     pub mod forgotten;
     pub mod global;
     pub mod killed;

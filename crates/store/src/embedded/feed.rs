@@ -111,7 +111,7 @@ fn taken(row: &mut Row) -> Result<Taken> {
     let place = FeedPlace { stamp: row.msg_id()?, msg_id: row.msg_id()? };
     let control = row.opt_msg_id()?.zip(row.opt_int()?.and_then(Action::from_number));
     let control = control.map(|(msg_id, action)| ControlRef { msg_id, action });
-    Ok(Taken { place, control, kept: kept(row)? })
+    Ok(Taken { place, is_late: false, control, kept: kept(row)? })
 }
 
 /// ?1 conversation, ?2 above, ?3 up to, ?4 what has expired, ?5 how many.

@@ -91,5 +91,5 @@ fn taken(row: &mut Row, kept: Kept) -> Result<Taken> {
     let place = FeedPlace { stamp: row.msg_id()?, msg_id: row.msg_id()? };
     let control = row.opt_msg_id()?.zip(row.opt_int()?.and_then(Action::from_number));
     let control = control.map(|(msg_id, action)| ControlRef { msg_id, action });
-    Ok(Taken { place, kept, control })
+    Ok(Taken { place, is_late: place.stamp != place.msg_id, kept, control })
 }
