@@ -8,6 +8,7 @@
 pub mod client;
 pub mod command;
 pub mod document;
+pub mod feed;
 pub mod follow;
 pub mod keys;
 pub mod manifest;

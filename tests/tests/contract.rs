@@ -2,11 +2,13 @@
 //! client would and comparing fields, types and order. What is refused is in `refusals`.
 
 mod around;
+mod changes;
 mod conversations;
 mod delete;
 mod devices;
 mod digest;
 mod edit;
+mod export;
 mod global;
 mod members;
 mod pull;

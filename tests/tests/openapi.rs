@@ -8,9 +8,9 @@ use im_tests::document::Document;
 use im_tests::follow::{global, up_to_date};
 use im_tests::push::until_due;
 use im_tests::routes::{
-    CONVERSATION, CREATE, DELETE, DEVICES, DIGEST, EDIT, GET, GLOBAL, LATER, LIST, MEMBERS, OFFLINE, OPEN,
-    OPENAPI, POSTS, PULL, PUSH_DUE, PUSH_SETTINGS, READ, RECALL, RUN, SEND, STATUS, SYNC, UPDATE, VERSIONS,
-    good_body,
+    CHANGES, CONVERSATION, CREATE, DELETE, DEVICES, DIGEST, EDIT, EXPORT, GET, GLOBAL, LATER, LIST, MEMBERS,
+    OFFLINE, OPEN, OPENAPI, POSTS, PULL, PUSH_DUE, PUSH_SETTINGS, READ, RECALL, RUN, SEND, STATUS, SYNC,
+    UPDATE, VERSIONS, good_body,
 };
 use im_tests::shape;
 use im_tests::talk::{group, say, say_many, text};
@@ -119,6 +119,9 @@ async fn it_states_the_limits() {
         (DELETE, "msgIds", "maxItems", 100),
         (DELETE, "reason", "maxLength", 200),
         (PUSH_DUE, "limit", "default", 100),
+        (CHANGES, "limit", "maximum", 100),
+        (CHANGES, "limit", "default", 100),
+        (EXPORT, "limit", "maximum", 100),
         (PUSH_DUE, "confirm", "maxItems", 1_000),
     ];
     let missing: Vec<_> = limits

@@ -10,4 +10,4 @@ spin_sdk::wit_bindgen::generate!({
     generate_all,
 });
 
-pub use self::im::storage::{conversations, feed, messages, positions, push, types, upkeep};
+pub use self::im::storage::{conversations, feed, messages, positions, push, types, upkeep, users};

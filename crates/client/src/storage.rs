@@ -1,11 +1,12 @@
 //! `im_domain::storage::Storage` over the component's imports.
 
-use crate::bindings::{conversations, feed, messages, positions, push, types, upkeep};
+use crate::bindings::{conversations, feed, messages, positions, push, types, upkeep, users};
 use im_contract::each;
 use im_domain::conversation::{
     Conversation, ConversationChange, ConversationList, MemberChange, NewConversation,
 };
 use im_domain::device::{Device, Digest, ReadState, Totals};
+use im_domain::export::{Export, ExportCursor};
 use im_domain::feed::{Events, FeedCursor};
 use im_domain::global::{Changes, GlobalCursor};
 use im_domain::message::{Ack, Draft, Receipt};
@@ -14,7 +15,7 @@ use im_domain::push::{Due, PushSettings, PushSettingsChange};
 use im_domain::revision::{Revised, Revision, Version};
 use im_domain::storage::{Actor, Storage};
 use im_domain::upkeep::{DeadLetter, DeadLetterAction, RunReport, StoreStatus, Task};
-use im_domain::{ConversationId, DeviceId, Error, MsgId, Result, Tenant};
+use im_domain::{ConversationId, DeviceId, Error, MsgId, Result, Tenant, UserId};
 
 im_contract::conversions!();
 
@@ -135,6 +136,11 @@ impl Storage for WitStorage {
     async fn events(&self, tenant: &Tenant, cursor: Option<FeedCursor>, limit: u32) -> Result<Events> {
         let cursor = cursor.map_or_else(String::new, |cursor| cursor.to_string());
         feed::changes(tenant.to_string(), cursor, limit).await?.try_into()
+    }
+
+    async fn export(&self, actor: &Actor, user: &UserId, cursor: ExportCursor, limit: u32) -> Result<Export> {
+        let cursor = cursor.to_string();
+        users::take_out(actor.clone().into(), user.to_string(), cursor, limit).await?.try_into()
     }
 
     async fn run(&self, tasks: &[Task], max_ms: u64) -> Result<RunReport> {

@@ -14,7 +14,7 @@ macro_rules! exports {
                 BATCH_MESSAGES_MAX, BATCH_PULLS_MAX, GET_IDS_MAX, RUN_MS_MAX, check_count,
             };
             use im_domain::storage::{Actor, Storage};
-            use im_domain::{ConversationId, DeviceId, Result, Tenant};
+            use im_domain::{ConversationId, DeviceId, Result, Tenant, UserId};
 
             impl messages::Guest for $component {
                 async fn append(
@@ -236,6 +236,22 @@ macro_rules! exports {
                     let cursor = im_domain::feed::FeedCursor::parse(&cursor)?;
                     let limit = im_domain::page::check_limit(limit)?;
                     Ok($with_engine(async |engine| engine.events(&tenant, cursor, limit).await).await?.into())
+                }
+            }
+
+            impl users::Guest for $component {
+                async fn take_out(
+                    actor: types::Actor,
+                    user: String,
+                    cursor: String,
+                    limit: u32,
+                ) -> Result<users::Part, types::Error> {
+                    let actor = Actor::try_from(actor)?;
+                    let user = UserId::parse(user)?;
+                    let cursor = im_domain::export::ExportCursor::parse(&cursor)?;
+                    let limit = im_domain::page::check_limit(limit)?;
+                    let done = $with_engine(async |engine| engine.export(&actor, &user, cursor, limit).await);
+                    Ok(done.await?.into())
                 }
             }
 

@@ -2,7 +2,7 @@
 //!
 //! The generated types are other ones in every component, so the conversions are a macro. It is
 //! called once per component, in a module that has the generated modules `types`, `messages`,
-//! `conversations`, `positions`, `push`, `feed` and `upkeep` in scope, and implements `From`, or `TryFrom` with the
+//! `conversations`, `positions`, `push`, `feed`, `upkeep` and `users` in scope, and implements `From`, or `TryFrom` with the
 //! domain's error where a name has to be checked, in both directions. What a storage component exports
 //! is a macro as well, and for the same reason.
 
@@ -16,6 +16,7 @@ mod push;
 mod revisions;
 pub mod surroundings;
 mod upkeep;
+mod users;
 
 #[doc(hidden)]
 pub use exports::items;
@@ -32,6 +33,7 @@ macro_rules! conversions {
         $crate::push_conversions!();
         $crate::feed_conversions!();
         $crate::upkeep_conversions!();
+        $crate::user_conversions!();
     };
 }
 

@@ -5,6 +5,7 @@ pub mod clock;
 pub mod conversation;
 pub mod device;
 pub mod error;
+pub mod export;
 pub mod ext;
 pub mod feed;
 pub mod global;

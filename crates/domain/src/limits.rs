@@ -55,6 +55,10 @@ pub const FEED_CONVERSATIONS_MAX: usize = 100;
 /// Messages, of other tenants for the most part, that one part of the feed looks at: some milliseconds of a
 /// database's time.
 pub const FEED_SCAN_MAX: u64 = 5_000;
+/// Longest cursor of an export, in characters: a name, a decimal 63-bit number and a `clientMsgId`.
+pub const EXPORT_CURSOR_CHARS_MAX: usize = NAME_CHARS_MAX + 1 + 19 + 1 + CLIENT_MSG_ID_CHARS_MAX;
+/// Conversations of the tenant that one part of an export asks for what a user has sent: one look into an index each.
+pub const EXPORT_CONVERSATIONS_MAX: usize = 200;
 /// Conversations in one answer of `sync/digest` when the caller names no number.
 pub const DIGEST_ITEMS_DEFAULT: u32 = 50;
 /// Newest messages of each conversation in a digest when the caller names no number.

@@ -6,6 +6,7 @@ use crate::conversation::{
 };
 use crate::device::{Device, Digest, ReadState, Totals};
 use crate::error::Result;
+use crate::export::{Export, ExportCursor};
 use crate::feed::{Events, FeedCursor};
 use crate::global::{Changes, GlobalCursor};
 use crate::message::{Ack, Draft, Receipt};
@@ -81,6 +82,8 @@ pub trait Storage {
     async fn push_due(&self, tenant: &Tenant, limit: u32, confirm: &[String]) -> Result<Vec<Due>>;
 
     async fn events(&self, tenant: &Tenant, cursor: Option<FeedCursor>, limit: u32) -> Result<Events>;
+
+    async fn export(&self, actor: &Actor, user: &UserId, cursor: ExportCursor, limit: u32) -> Result<Export>;
 
     async fn run(&self, tasks: &[Task], max_ms: u64) -> Result<RunReport>;
     async fn dead_letters(

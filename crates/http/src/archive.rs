@@ -1,12 +1,13 @@
-//! The routes of the function `archive`: the feed of changes, upkeep, health, the OpenAPI document. It also answers every
+//! The routes of the function `archive`: the feed of changes, what there is of a user, upkeep, health, the OpenAPI document. It also answers every
 //! path that no other function has.
 
 use crate::auth::Caller;
 use crate::exchange::{JSON, Response};
 use crate::json::dead_letters::{DeadLettersIn, DeadLettersOut};
+use crate::json::export::{ExportIn, ExportOut};
 use crate::json::feed::{FeedIn, FeedOut};
-use crate::json::parse_or_empty;
 use crate::json::upkeep::{HealthOut, RunIn, RunOut, StatusOut};
+use crate::json::{parse, parse_or_empty};
 use crate::openapi;
 use crate::problem::Problem;
 use crate::router::{Api, Call};
@@ -21,6 +22,7 @@ impl Api for ArchiveApi {
     async fn run(call: Call, body: &[u8], storage: &impl Storage) -> Result<Response, Problem> {
         match (call.op, call.caller) {
             (Op::ReadFeed, Some(caller)) => feed(&caller, body, storage).await,
+            (Op::ExportUser, Some(caller)) => export(&caller, body, storage).await,
             (Op::RunUpkeep, Some(_)) => run(body, storage).await,
             (Op::StoreStatus, Some(caller)) => status(&caller, storage).await,
             (Op::DeadLetters, Some(caller)) => dead_letters(&caller, body, storage).await,
@@ -35,6 +37,12 @@ impl Api for ArchiveApi {
 async fn feed(caller: &Caller, body: &[u8], storage: &impl Storage) -> Result<Response, Problem> {
     let (cursor, limit) = parse_or_empty::<FeedIn>(body)?.part()?;
     Response::json(&FeedOut::from(&storage.events(&caller.tenant, cursor, limit).await?))
+}
+
+async fn export(caller: &Caller, body: &[u8], storage: &impl Storage) -> Result<Response, Problem> {
+    let (user, cursor, limit) = parse::<ExportIn>(body)?.part()?;
+    let export = storage.export(&caller.actor(None)?, &user, cursor, limit).await?;
+    Response::json(&ExportOut::new(&user, &export))
 }
 
 async fn run(body: &[u8], storage: &impl Storage) -> Result<Response, Problem> {

@@ -5,6 +5,7 @@ pub mod dead_letters;
 pub mod device;
 pub mod digest;
 pub mod draft;
+pub mod export;
 pub mod feed;
 pub mod global;
 pub mod list;

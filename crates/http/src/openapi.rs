@@ -12,6 +12,7 @@ use crate::json::dead_letters::{DeadLettersIn, DeadLettersOut};
 use crate::json::device::{DevicesIn, DevicesOut, OfflineIn, OfflineOut, ReadIn, ReadOut};
 use crate::json::digest::{DigestIn, DigestOut};
 use crate::json::draft::{BatchIn, DraftIn};
+use crate::json::export::{ExportIn, ExportOut};
 use crate::json::feed::{FeedIn, FeedOut};
 use crate::json::global::{ChangesOut, GlobalIn};
 use crate::json::message::ReceiptOut;
@@ -149,6 +150,7 @@ fn bodies(op: Op, s: &mut Schemas) -> (Option<Schema>, Schema) {
         Op::PushSettings => (Some(s.request::<SettingsIn>()), s.answer::<SettingsOut<'_>>()),
         Op::PushDue => (Some(s.request::<DueIn>()), s.answer::<DueOut<'_>>()),
         Op::ReadFeed => (Some(s.request::<FeedIn>()), s.answer::<FeedOut<'_>>()),
+        Op::ExportUser => (Some(s.request::<ExportIn>()), s.answer::<ExportOut<'_>>()),
         Op::RunUpkeep => (Some(s.request::<RunIn>()), s.answer::<RunOut>()),
         Op::StoreStatus => (None, s.answer::<StatusOut>()),
         Op::DeadLetters => (Some(s.request::<DeadLettersIn>()), s.answer::<DeadLettersOut>()),

@@ -60,6 +60,7 @@ pub enum Op {
     PushSettings,
     PushDue,
     ReadFeed,
+    ExportUser,
     RunUpkeep,
     StoreStatus,
     DeadLetters,
@@ -126,7 +127,7 @@ const IN_MESSAGE: &[Code] = &[Code::NotMember, Code::ConversationNotFound, Code:
 /// To send, and to revise what was sent.
 const WRITE: &[Code] = &[Code::NotMember, Code::ConversationNotFound, Code::MessageNotFound, Code::Conflict];
 
-pub static ROUTES: [Route; 28] = [
+pub static ROUTES: [Route; 29] = [
     post(
         Op::SendMessages,
         Component::Send,
@@ -256,6 +257,13 @@ pub static ROUTES: [Route; 28] = [
         "What has happened in the tenant since the cursor, for indexes; from the start everything that is kept",
     )
     .operator(),
+    post(
+        Op::ExportUser,
+        Component::Archive,
+        "/api/archive/export",
+        "Everything there is of one user, in parts; that it was asked is noted for audit",
+    )
+    .admin(),
     post(Op::RunUpkeep, Component::Archive, "/api/archive/run", "Runs the store's upkeep for a bounded time")
         .operator(),
     get(Op::StoreStatus, Component::Archive, "/api/archive/status", "The state of the store").operator(),

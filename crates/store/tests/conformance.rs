@@ -25,6 +25,7 @@ mod conformance {
     pub mod devices;
     pub mod devices_model;
     pub mod embedded;
+    pub mod export;
     pub mod feed;
     pub mod feed_index;
     pub mod feed_late;

@@ -1,6 +1,8 @@
 //! The exports: the contract over this instance's engine.
 
-use crate::bindings::exports::im::storage::{conversations, feed, messages, positions, push, types, upkeep};
+use crate::bindings::exports::im::storage::{
+    conversations, feed, messages, positions, push, types, upkeep, users,
+};
 use crate::instance::with_engine;
 
 im_contract::conversions!();

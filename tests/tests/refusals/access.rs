@@ -4,8 +4,8 @@
 use super::Room;
 use im_tests::client::Client;
 use im_tests::routes::{
-    CREATE, DELETE, DIGEST, EDIT, GLOBAL, MEMBERS, OF_A_CONVERSATION, OF_OPERATORS, POSTS, RECALL, SEND,
-    STATUS, VERSIONS, good_body,
+    CREATE, DELETE, DIGEST, EDIT, EXPORT, GLOBAL, MEMBERS, OF_A_CONVERSATION, OF_OPERATORS, POSTS, RECALL,
+    SEND, STATUS, VERSIONS, good_body,
 };
 use im_tests::shape;
 use im_tests::talk::text;
@@ -123,8 +123,9 @@ async fn the_archive_is_for_services_and_administrators() {
         room.ann.post(route, json!({})).await.refused("forbidden");
     }
     room.ann.get(STATUS).await.refused("forbidden");
-    let of_the_room = good_body(VERSIONS, "room");
-    room.tenant.service().post(VERSIONS, of_the_room).await.refused("forbidden");
+    for route in [VERSIONS, EXPORT] {
+        room.tenant.service().post(route, good_body(route, "room")).await.refused("forbidden");
+    }
 }
 
 #[tokio::test]

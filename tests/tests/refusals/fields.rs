@@ -3,8 +3,9 @@
 
 use super::Room;
 use im_tests::routes::{
-    CHANGES, CONVERSATION, CREATE, DEAD_LETTERS, DELETE, DEVICES, DIGEST, EDIT, GET, GLOBAL, LIST, MEMBERS,
-    OF_OPERATORS, PULL, PUSH_DUE, PUSH_SETTINGS, READ, RECALL, RUN, SEND, SYNC, UPDATE, VERSIONS, good_body,
+    CHANGES, CONVERSATION, CREATE, DEAD_LETTERS, DELETE, DEVICES, DIGEST, EDIT, EXPORT, GET, GLOBAL, LIST,
+    MEMBERS, OF_OPERATORS, PULL, PUSH_DUE, PUSH_SETTINGS, READ, RECALL, RUN, SEND, SYNC, UPDATE, VERSIONS,
+    good_body,
 };
 use im_tests::talk::text;
 use serde_json::{Value, json};
@@ -146,6 +147,9 @@ async fn wrong_type_in_reading() {
             vec![json!("x"), json!("t.1"), json!("w.1.2"), json!(1), json!("t.1.2".repeat(40))],
         ),
         (CHANGES, "limit", vec![json!(0), json!(101), json!("1")]),
+        (EXPORT, "cursor", vec![json!("x"), json!("room/x"), json!(1), json!("room/1/x".repeat(40))]),
+        (EXPORT, "limit", vec![json!(0), json!(101), json!("1")]),
+        (EXPORT, "userId", vec![json!(""), json!("a b"), json!(1)]),
         (DEAD_LETTERS, "action", vec![json!("burn"), json!(1)]),
         (DEAD_LETTERS, "limit", vec![json!(0), json!(101), json!("1")]),
         (DIGEST, "latest", vec![json!(0), json!(6), json!(-1), json!("1"), json!(1.5)]),

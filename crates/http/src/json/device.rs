@@ -85,7 +85,7 @@ impl<'a> From<&'a [Device]> for DevicesOut<'a> {
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Device")]
-struct DeviceOut<'a> {
+pub struct DeviceOut<'a> {
     #[schemars(with = "Text<DeviceId>")]
     device_id: &'a str,
     /// When it last synced, to within 10 seconds.

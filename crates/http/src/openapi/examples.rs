@@ -41,6 +41,7 @@ pub fn of(op: Op) -> Value {
         Op::PushSettings => example(json!({ "showContent": false, "muted": ["team"] })),
         Op::PushDue => example(json!({ "limit": 100, "confirm": [] })),
         Op::ReadFeed => example(json!({ "cursor": "", "limit": 100 })),
+        Op::ExportUser => example(json!({ "userId": "alice", "cursor": "", "limit": 100 })),
         Op::RunUpkeep => example(json!({ "tasks": ["expire"], "maxMs": 5_000 })),
         Op::DeadLetters => example(json!({ "action": "show", "limit": 20 })),
         Op::StoreStatus | Op::Health | Op::Ready | Op::OpenApi => json!({}),

@@ -5,9 +5,9 @@ use super::*;
 use crate::json::{has_field, parse};
 use im_domain::limits::{
     BATCH_MESSAGES_MAX, BATCH_PULLS_MAX, CLIENT_MSG_ID_CHARS_MAX, CONTENT_BYTES_MAX, DELETE_IDS_MAX,
-    DIGEST_LATEST_MAX, FEED_CURSOR_CHARS_MAX, GET_IDS_MAX, GLOBAL_CURSOR_CHARS_MAX, LEASE_ID_CHARS_MAX,
-    LIST_CURSOR_CHARS_MAX, MUTED_MAX, NAME_CHARS_MAX, PAGE_ITEMS_MAX, PUSH_CONFIRM_MAX, REASON_CHARS_MAX,
-    RUN_MS_MAX,
+    DIGEST_LATEST_MAX, EXPORT_CURSOR_CHARS_MAX, FEED_CURSOR_CHARS_MAX, GET_IDS_MAX, GLOBAL_CURSOR_CHARS_MAX,
+    LEASE_ID_CHARS_MAX, LIST_CURSOR_CHARS_MAX, MUTED_MAX, NAME_CHARS_MAX, PAGE_ITEMS_MAX, PUSH_CONFIRM_MAX,
+    REASON_CHARS_MAX, RUN_MS_MAX,
 };
 use serde::de::DeserializeOwned;
 
@@ -101,6 +101,8 @@ fn the_limits_are_those_of_the_code() {
         ("LeaseId", "/maxLength", LEASE_ID_CHARS_MAX),
         ("ReadFeed", "/properties/cursor/maxLength", FEED_CURSOR_CHARS_MAX),
         ("ReadFeed", "/properties/limit/maximum", PAGE_ITEMS_MAX as usize),
+        ("ExportUser", "/properties/cursor/maxLength", EXPORT_CURSOR_CHARS_MAX),
+        ("ExportUser", "/properties/limit/maximum", PAGE_ITEMS_MAX as usize),
         ("RunUpkeep", "/properties/maxMs/maximum", RUN_MS_MAX as usize),
         ("UserId", "/maxLength", NAME_CHARS_MAX),
         ("ClientMsgId", "/maxLength", CLIENT_MSG_ID_CHARS_MAX),
@@ -132,6 +134,7 @@ fn requests_refuse_unknown_fields_and_answers_say_what_is_always_there() {
         "ChangePushSettings",
         "TakePushDue",
         "ReadFeed",
+        "ExportUser",
         "RunUpkeep",
     ];
     for name in requests {
@@ -152,6 +155,9 @@ fn requests_refuse_unknown_fields_and_answers_say_what_is_always_there() {
     for name in ["conversationId", "lastMsg", "muted", "latest"] {
         assert!(required("DigestedConversation").contains(&json!(name)), "{name}");
     }
+    assert_eq!(required("ExportUser"), ["userId"]);
+    assert_eq!(required("Export"), ["userId", "memberships", "messages", "cursor", "hasMore"]);
+    assert_eq!(required("Membership"), ["conversationId", "positions"]);
     assert_eq!(required("Feed"), ["events", "cursor", "hasMore"]);
     assert_eq!(required("FeedEvent"), ["eventId", "kind", "conversationId", "message"]);
     assert!(!required("DueUser").contains(&json!("preview")));
@@ -197,6 +203,7 @@ fn the_examples_can_be_sent() {
                     Op::PushSettings => reads::<SettingsIn>(&text),
                     Op::PushDue => reads::<DueIn>(&text),
                     Op::ReadFeed => reads::<FeedIn>(&text),
+                    Op::ExportUser => reads::<ExportIn>(&text),
                     Op::DeadLetters => reads::<DeadLettersIn>(&text),
                     _ => reads::<RunIn>(&text),
                 };

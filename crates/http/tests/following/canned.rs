@@ -5,6 +5,7 @@ use im_domain::conversation::{
     NewConversation,
 };
 use im_domain::device::{Device, Digest, Digested, ReadState, Totals};
+use im_domain::export::{Export, ExportCursor};
 use im_domain::feed::{Events, FeedCursor};
 use im_domain::global::{ChangeKind, Changed, Changes, GlobalCursor};
 use im_domain::message::{Ack, Draft, Kind, Message, Receipt, Status};
@@ -239,6 +240,10 @@ impl Storage for Canned {
     }
 
     async fn events(&self, _: &Tenant, _: Option<FeedCursor>, _: u32) -> Result<Events> {
+        elsewhere()
+    }
+
+    async fn export(&self, _: &Actor, _: &UserId, _: ExportCursor, _: u32) -> Result<Export> {
         elsewhere()
     }
 

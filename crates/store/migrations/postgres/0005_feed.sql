@@ -1,5 +1,5 @@
 -- The feed of changes reads messages in the order of their ids, whatever their conversation. It costs 23 bytes a
--- message; what it costs the drain stands in docs/benchmarks.md.
+-- message; see ADR 16.
 CREATE INDEX message_id ON message (msg_id);
 
 -- What was stored when the feed may have been read beyond it: a dead letter that was put back. `stamp`: that of the
@@ -10,3 +10,9 @@ CREATE TABLE late (
     msg_id bigint NOT NULL,
     PRIMARY KEY (stamp, msg_id)
 );
+
+-- What a user has sent is found by the index of clientMsgIds, and where one had been taken, by this. Few rows are in it.
+CREATE INDEX message_reused ON message (cid, sender, client_msg_id, msg_id) WHERE copy_of = 0;
+
+-- `subject`: whose data were looked at; '': nobody's alone.
+ALTER TABLE audit ADD COLUMN subject text COLLATE "C" NOT NULL DEFAULT '';

@@ -5,7 +5,7 @@ use super::Embedded;
 use super::clock::Counters;
 use super::messages::{QUOTED, columns};
 use crate::feed::{Home, Kept, Key, Part, Source, Taken};
-use crate::message_row::read;
+use crate::message_row;
 use crate::params;
 use crate::sql::{Row, SqlError};
 use crate::sqlite::Sqlite;
@@ -25,12 +25,16 @@ pub(super) async fn events<P: Sqlite>(
     cursor: Option<FeedCursor>,
     limit: u32,
 ) -> Result<Events> {
-    let horizon = Counters::load(store)?.last_place();
-    crate::feed::events(&Feed { store, tenant, horizon }, cursor, limit).await
+    crate::feed::events(&read(store, tenant)?, cursor, limit).await
 }
 
-struct Feed<'a, P> {
-    store: &'a Embedded<P>,
+/// What can be read now.
+pub(super) fn read<'a, P: Sqlite>(store: &'a Embedded<P>, tenant: &'a Tenant) -> Result<Feed<'a, P>> {
+    Ok(Feed { store, tenant, horizon: Counters::load(store)?.last_place() })
+}
+
+pub(super) struct Feed<'a, P> {
+    pub store: &'a Embedded<P>,
     tenant: &'a Tenant,
     horizon: MsgId,
 }
@@ -58,7 +62,7 @@ impl<P: Sqlite> Source for Feed<'_, P> {
             u64::from(limit) + 1
         ];
         let rows = self.store.db.execute(&messages_statement(), parameters)?;
-        rows.into_iter().map(|mut row| read(&mut row)).collect()
+        rows.into_iter().map(|mut row| message_row::read(&mut row)).collect()
     }
 
     async fn tail(&self, at: FeedPlace, limit: u32) -> Result<Part> {
@@ -83,7 +87,7 @@ impl<P: Sqlite> Source for Feed<'_, P> {
         let rows = self.store.db.execute(&keys_statement(), parameters)?;
         let with_key = |mut row: Row| {
             let home = Home { database: 0, cid: row.msg_id()? };
-            let message = read(&mut row)?;
+            let message = message_row::read(&mut row)?;
             Ok(((home, message.msg_id), message))
         };
         rows.into_iter().map(with_key).collect()

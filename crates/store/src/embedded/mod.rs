@@ -11,10 +11,12 @@
 
 mod access;
 mod append;
+mod audit;
 mod clock;
 mod conversation;
 mod devices;
 mod expire;
+mod export;
 mod feed;
 mod global;
 mod head;
@@ -42,6 +44,7 @@ use im_domain::conversation::{
     Conversation, ConversationChange, ConversationList, MemberChange, NewConversation,
 };
 use im_domain::device::{Device, Digest, ReadState, Totals};
+use im_domain::export::{Export, ExportCursor};
 use im_domain::feed::{Events, FeedCursor};
 use im_domain::global::{Changes, GlobalCursor};
 use im_domain::message::{Ack, Draft, Receipt};
@@ -50,7 +53,7 @@ use im_domain::push::{Due, PushRules, PushSettings, PushSettingsChange};
 use im_domain::revision::{Revised, Revision, RevisionRules, Version};
 use im_domain::storage::{Actor, Storage};
 use im_domain::upkeep::{DeadLetter, DeadLetterAction, RunReport, StoreStatus, Task};
-use im_domain::{ConversationId, DeviceId, Error, MsgId, Result, Tenant};
+use im_domain::{ConversationId, DeviceId, Error, MsgId, Result, Tenant, UserId};
 
 /// How long a statement waits for another writer, in milliseconds. Past it the call answers
 /// "overloaded".
@@ -233,6 +236,10 @@ impl<P: Sqlite> Storage for Embedded<P> {
 
     async fn events(&self, tenant: &Tenant, cursor: Option<FeedCursor>, limit: u32) -> Result<Events> {
         feed::events(self, tenant, cursor, limit).await
+    }
+
+    async fn export(&self, actor: &Actor, user: &UserId, cursor: ExportCursor, limit: u32) -> Result<Export> {
+        export::export(self, actor, user, cursor, limit).await
     }
 
     async fn run(&self, tasks: &[Task], max_ms: u64) -> Result<RunReport> {

@@ -1,5 +1,6 @@
 //! What a message was before, for audit.
 
+use super::audit::{Look, note};
 use super::{Embedded, transaction};
 use crate::params;
 use crate::sql::Row;
@@ -22,7 +23,8 @@ pub(super) fn versions<P: Sqlite>(
     transaction::write_flushed(store, || {
         let cid = find(store, actor, conversation)?;
         let versions = crate::version_row::versions(rows(store, cid, msg_id)?)?;
-        note(store, actor, conversation, msg_id)?;
+        let look = Look { action: AUDITED, conversation: conversation.as_str(), msg_id, subject: "" };
+        note(store, actor, look)?;
         Ok(versions)
     })
 }
@@ -45,24 +47,4 @@ fn rows<P: Sqlite>(store: &Embedded<P>, cid: i64, msg_id: MsgId) -> Result<Vec<R
             WHERE cid = ?1 AND msg_id = ?2 AND msg_id > ?3)
         ORDER BY number";
     Ok(store.db.execute(STATEMENT, params![cid, msg_id, store.expired_up_to()])?)
-}
-
-fn note<P: Sqlite>(
-    store: &Embedded<P>,
-    actor: &Actor,
-    conversation: &ConversationId,
-    msg_id: MsgId,
-) -> Result<()> {
-    const STATEMENT: &str = "
-        INSERT INTO audit (tenant, user, time, action, conversation, msg_id) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
-    let parameters = params![
-        actor.tenant.as_str(),
-        actor.user.as_str(),
-        store.now_ms(),
-        AUDITED,
-        conversation.as_str(),
-        msg_id,
-    ];
-    store.db.execute(STATEMENT, parameters)?;
-    Ok(())
 }

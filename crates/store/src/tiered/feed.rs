@@ -19,19 +19,35 @@ use im_domain::{Error, MsgId, Result, Tenant};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+/// The partitions that a database has, and all others: rows of those may be left there, or be on their way.
+const HOMES: &str = "
+    here AS MATERIALIZED (SELECT partition FROM partition_state WHERE home = 1),
+    elsewhere AS MATERIALIZED (
+        SELECT partition FROM generate_series(0::bigint, 255) AS p(partition) EXCEPT SELECT partition FROM here)";
+
+/// As [`Homes::add`] takes it.
+const HOMES_LIST: &str = "(SELECT string_agg(partition::text, ' ') FROM here)";
+
 pub(super) async fn events<R: Redis, P: Postgres>(
     store: &Tiered<R, P>,
     tenant: &Tenant,
     cursor: Option<FeedCursor>,
     limit: u32,
 ) -> Result<Events> {
-    let horizon = horizon::read(store).await?;
-    let feed = Feed { store, tenant, horizon: horizon.stamp, unsettled: RefCell::new(horizon.unsettled) };
-    crate::feed::events(&feed, cursor, limit).await
+    crate::feed::events(&read(store, tenant).await?, cursor, limit).await
 }
 
-struct Feed<'a, R, P> {
+/// What can be read of SQL now.
+pub(super) async fn read<'a, R: Redis, P: Postgres>(
     store: &'a Tiered<R, P>,
+    tenant: &'a Tenant,
+) -> Result<Feed<'a, R, P>> {
+    let horizon = horizon::read(store).await?;
+    Ok(Feed { store, tenant, horizon: horizon.stamp, unsettled: RefCell::new(horizon.unsettled) })
+}
+
+pub(super) struct Feed<'a, R, P> {
+    pub store: &'a Tiered<R, P>,
     tenant: &'a Tenant,
     horizon: MsgId,
     /// Partitions in whose logs a revision may wait.

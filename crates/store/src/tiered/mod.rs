@@ -15,6 +15,7 @@
 mod adopt;
 mod append;
 mod apply;
+mod audit;
 pub mod config;
 mod create;
 mod dead;
@@ -22,6 +23,7 @@ mod devices;
 mod drain;
 mod entry;
 mod expire;
+mod export;
 mod feed;
 mod global;
 mod history;
@@ -65,6 +67,7 @@ use im_domain::conversation::{
     Conversation, ConversationChange, ConversationList, MemberChange, NewConversation,
 };
 use im_domain::device::{Device, Digest, ReadState, Totals};
+use im_domain::export::{Export, ExportCursor};
 use im_domain::feed::{Events, FeedCursor};
 use im_domain::global::{Changes, GlobalCursor};
 use im_domain::limits::RETRY_AFTER_MS;
@@ -74,7 +77,7 @@ use im_domain::push::{Due, PushRules, PushSettings, PushSettingsChange};
 use im_domain::revision::{Revised, Revision, RevisionRules, Version};
 use im_domain::storage::{Actor, Storage};
 use im_domain::upkeep::{DeadLetter, DeadLetterAction, RunReport, StoreStatus, Task};
-use im_domain::{ConversationId, DeviceId, Error, MsgId, Result, Tenant};
+use im_domain::{ConversationId, DeviceId, Error, MsgId, Result, Tenant, UserId};
 use script::Script;
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -385,6 +388,10 @@ impl<R: Redis, P: Postgres> Storage for Tiered<R, P> {
 
     async fn events(&self, tenant: &Tenant, cursor: Option<FeedCursor>, limit: u32) -> Result<Events> {
         feed::events(self, tenant, cursor, limit).await
+    }
+
+    async fn export(&self, actor: &Actor, user: &UserId, cursor: ExportCursor, limit: u32) -> Result<Export> {
+        export::export(self, actor, user, cursor, limit).await
     }
 
     async fn run(&self, tasks: &[Task], max_ms: u64) -> Result<RunReport> {

@@ -134,6 +134,12 @@ pub(super) async fn backlogs<R: Redis, P: Postgres>(
     Ok(found)
 }
 
+/// The partitions in whose logs something waits.
+pub(super) async fn waiting<R: Redis, P: Postgres>(store: &Tiered<R, P>) -> Result<Vec<u8>> {
+    let backlogs = backlogs(store, None).await?.into_iter().filter(|backlog| backlog.entries > 0);
+    Ok(backlogs.map(|backlog| backlog.partition).collect())
+}
+
 /// Those of one server, by one call.
 async fn backlogs_of<R: Redis, P: Postgres>(
     store: &Tiered<R, P>,

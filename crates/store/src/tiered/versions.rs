@@ -1,8 +1,9 @@
 //! What a message was before, for audit: SQL alone has it, so SQL is waited for.
 
+use super::audit::Look;
 use super::keys::Place;
 use super::rows::SHOWN;
-use super::{Tiered, home, limits, overloaded, persist};
+use super::{Tiered, audit, persist};
 use crate::params;
 use crate::postgres::Postgres;
 use crate::redis::Redis;
@@ -26,7 +27,8 @@ pub(super) async fn versions<R: Redis, P: Postgres>(
     persist::reach_now(store, place.partition).await?;
     let cid = find(store, &place).await?;
     let versions = version_row::versions(rows(store, &place, cid, msg_id).await?)?;
-    note(store, actor, &place, msg_id).await?;
+    let look = Look { action: AUDITED, conversation: place.conversation(), msg_id, subject: "" };
+    audit::note(store, actor, place.partition, look).await?;
     Ok(versions)
 }
 
@@ -57,38 +59,4 @@ async fn rows<R: Redis, P: Postgres>(
     );
     let parameters = params![cid, msg_id, store.expired_up_to()];
     Ok(store.sql(place.partition).await?.query(&statement, parameters).await?)
-}
-
-/// Notes it in the database that has the partition.
-async fn note<R: Redis, P: Postgres>(
-    store: &Tiered<R, P>,
-    actor: &Actor,
-    place: &Place,
-    msg_id: MsgId,
-) -> Result<()> {
-    const STATEMENT: &str = "
-        WITH durable AS MATERIALIZED (SELECT set_config('synchronous_commit', 'on', true) AS is_on),
-        here AS MATERIALIZED (
-            SELECT partition FROM partition_state WHERE partition = $2::bigint AND home = 1 FOR SHARE)
-        INSERT INTO audit (id, partition, tenant, user_id, time, action, conversation, msg_id)
-        SELECT $1::text, partition, $3::text, $4::text, $5::bigint, $6::text, $7::text, $8::bigint
-        FROM here CROSS JOIN durable RETURNING 1";
-    for _ in 0..limits::ATTEMPTS_MAX {
-        let database = store.home(place.partition).await?;
-        let parameters = params![
-            store.random_name(),
-            u64::from(place.partition),
-            place.tenant(),
-            actor.user.as_str(),
-            store.now_ms(),
-            AUDITED,
-            place.conversation(),
-            msg_id,
-        ];
-        if !store.database(database)?.query(STATEMENT, parameters).await?.is_empty() {
-            return Ok(());
-        }
-        home::relocate(store, place.partition, database).await?;
-    }
-    Err(overloaded())
 }

@@ -5,6 +5,7 @@ use im_domain::conversation::{
     Conversation, ConversationChange, ConversationList, MemberChange, NewConversation,
 };
 use im_domain::device::{Device, Digest, ReadState, Totals};
+use im_domain::export::{Export, ExportCursor};
 use im_domain::feed::{Events, FeedCursor};
 use im_domain::global::{Changes, GlobalCursor};
 use im_domain::message::{Ack, Draft, Receipt};
@@ -13,7 +14,7 @@ use im_domain::push::{Due, PushSettings, PushSettingsChange};
 use im_domain::revision::{Revised, Revision, Version};
 use im_domain::storage::{Actor, Storage};
 use im_domain::upkeep::{DeadLetter, DeadLetterAction, RunReport, StoreStatus, Task};
-use im_domain::{ConversationId, DeviceId, MsgId, Result, Tenant};
+use im_domain::{ConversationId, DeviceId, MsgId, Result, Tenant, UserId};
 use im_store::arguments;
 use im_store::native::NativeRedis;
 use im_store::redis::Redis;
@@ -178,6 +179,10 @@ impl Storage for Settled {
 
     async fn events(&self, tenant: &Tenant, cursor: Option<FeedCursor>, limit: u32) -> Result<Events> {
         self.settled(self.engine.events(tenant, cursor, limit).await).await
+    }
+
+    async fn export(&self, actor: &Actor, user: &UserId, cursor: ExportCursor, limit: u32) -> Result<Export> {
+        self.settled(self.engine.export(actor, user, cursor, limit).await).await
     }
 
     async fn run(&self, tasks: &[Task], max_ms: u64) -> Result<RunReport> {

@@ -1,6 +1,6 @@
 //! What a database has taken in, in order.
 
-use super::Homes;
+use super::{HOMES, HOMES_LIST, Homes};
 use crate::feed::{Home, Kept, Part, Taken};
 use crate::params;
 use crate::postgres::Postgres;
@@ -21,26 +21,29 @@ pub(super) struct Bounds {
 
 /// The first row says which partitions the database has, how many messages and how many late ones were looked at, and
 /// the last of each; the others are the tenant's, in order. One statement sees one state of the database.
-const STATEMENT: &str = "
-    WITH here AS MATERIALIZED (SELECT partition FROM partition_state WHERE home = 1),
-    scanned AS MATERIALIZED (
-        SELECT cid, msg_id FROM message WHERE msg_id > $2::bigint AND msg_id <= $4::bigint
-        ORDER BY msg_id LIMIT $5::bigint),
-    come_late AS MATERIALIZED (
-        SELECT stamp, cid, msg_id FROM late
-        WHERE (stamp, msg_id) > ($2::bigint, $3::bigint) AND stamp <= $4::bigint
-        ORDER BY stamp, msg_id LIMIT $5::bigint),
-    last_late AS (SELECT stamp, msg_id FROM come_late ORDER BY stamp DESC, msg_id DESC LIMIT 1)
-    SELECT (SELECT string_agg(partition::text, ' ') FROM here), NULL::bigint, (SELECT count(*) FROM scanned),
-        (SELECT max(msg_id) FROM scanned), (SELECT count(*) FROM come_late), (SELECT stamp FROM last_late),
-        (SELECT msg_id FROM last_late)
-    UNION ALL (
-        SELECT c.name, c.cid, t.stamp, t.msg_id, m.control_msg_id, m.control_action::bigint, NULL
-        FROM (SELECT msg_id AS stamp, cid, msg_id FROM scanned UNION ALL SELECT stamp, cid, msg_id FROM come_late) t
-        JOIN conversation c ON c.cid = t.cid AND c.tenant = $1::text
-        JOIN here h ON h.partition = (t.msg_id >> 14) & 255
-        JOIN message m ON m.cid = t.cid AND m.msg_id = t.msg_id AND coalesce(m.copy_of, 0) = 0
-        WHERE t.msg_id > $6::bigint ORDER BY t.stamp, t.msg_id LIMIT $7::bigint)";
+fn statement() -> String {
+    format!(
+        "WITH {HOMES},
+        scanned AS MATERIALIZED (
+            SELECT cid, msg_id FROM message WHERE msg_id > $2::bigint AND msg_id <= $4::bigint
+            ORDER BY msg_id LIMIT $5::bigint),
+        come_late AS MATERIALIZED (
+            SELECT stamp, cid, msg_id FROM late
+            WHERE (stamp, msg_id) > ($2::bigint, $3::bigint) AND stamp <= $4::bigint
+            ORDER BY stamp, msg_id LIMIT $5::bigint),
+        last_late AS (SELECT stamp, msg_id FROM come_late ORDER BY stamp DESC, msg_id DESC LIMIT 1)
+        SELECT {HOMES_LIST}, NULL::bigint, (SELECT count(*) FROM scanned),
+            (SELECT max(msg_id) FROM scanned), (SELECT count(*) FROM come_late), (SELECT stamp FROM last_late),
+            (SELECT msg_id FROM last_late)
+        UNION ALL (
+            SELECT c.name, c.cid, t.stamp, t.msg_id, m.control_msg_id, m.control_action::bigint, NULL
+            FROM (SELECT msg_id AS stamp, cid, msg_id FROM scanned UNION ALL SELECT stamp, cid, msg_id FROM come_late) t
+            JOIN conversation c ON c.cid = t.cid AND c.tenant = $1::text
+            JOIN message m ON m.cid = t.cid AND m.msg_id = t.msg_id AND coalesce(m.copy_of, 0) = 0
+            WHERE t.msg_id > $6::bigint AND (t.msg_id >> 14) & 255 NOT IN (SELECT partition FROM elsewhere)
+            ORDER BY t.stamp, t.msg_id LIMIT $7::bigint)"
+    )
+}
 
 pub(super) async fn read<P: Postgres>(
     db: &P,
@@ -59,7 +62,7 @@ pub(super) async fn read<P: Postgres>(
         u64::from(bounds.limit) + 1,
     ];
     let mut part = Part { taken: Vec::new(), scanned: None };
-    for mut row in db.query(STATEMENT, parameters).await? {
+    for mut row in db.query(&statement(), parameters).await? {
         let text = row.opt_text()?;
         match row.opt_msg_id()? {
             None => {

@@ -1,6 +1,6 @@
 //! The tenant's conversations in a database, in the order of their ids.
 
-use super::Homes;
+use super::{HOMES, HOMES_LIST, Homes};
 use crate::feed::{Home, Kept};
 use crate::params;
 use crate::postgres::Postgres;
@@ -15,14 +15,15 @@ pub(super) async fn conversations<P: Postgres>(
     count: usize,
     homes: &mut Homes,
 ) -> Result<Vec<Kept>> {
-    const STATEMENT: &str = "
-        WITH here AS MATERIALIZED (SELECT partition FROM partition_state WHERE home = 1)
-        SELECT NULL::bigint, string_agg(partition::text, ' ') FROM here
-        UNION ALL (SELECT c.cid, c.name FROM conversation c JOIN here h ON h.partition = (c.cid >> 14) & 255
-            WHERE c.tenant = $1::text AND c.name >= $2::text ORDER BY c.name LIMIT $3::bigint)";
+    let statement = format!(
+        "WITH {HOMES}
+        SELECT NULL::bigint, {HOMES_LIST}
+        UNION ALL (SELECT cid, name FROM conversation WHERE tenant = $1::text AND name >= $2::text
+            AND (cid >> 14) & 255 NOT IN (SELECT partition FROM elsewhere) ORDER BY name LIMIT $3::bigint)"
+    );
     let parameters = params![tenant.as_str(), first, count as u64];
     let mut found = Vec::new();
-    for mut row in db.query(STATEMENT, parameters).await? {
+    for mut row in db.query(&statement, parameters).await? {
         match row.opt_msg_id()? {
             None => homes.add(row.opt_text()?.as_deref())?,
             Some(cid) => {

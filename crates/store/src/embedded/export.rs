@@ -1,0 +1,114 @@
+//! What there is of one user.
+
+use super::audit::{Look, note};
+use super::feed::{self, Feed};
+use super::{Embedded, transaction};
+use crate::export::{AUDITED, Own, Owned, may_export};
+use crate::feed::Kept;
+use crate::params;
+use crate::sql::{Row, SqlError, Value};
+use crate::sqlite::Sqlite;
+use im_domain::conversation::Role;
+use im_domain::export::{Export, ExportCursor, Member, Membership, Profile, Sent};
+use im_domain::push::PushSettingsChange;
+use im_domain::storage::{Actor, Storage};
+use im_domain::{DeviceId, MsgId, Result, UserId};
+
+/// That it was asked is on disk before the answer leaves.
+pub(super) async fn export<P: Sqlite>(
+    store: &Embedded<P>,
+    actor: &Actor,
+    user: &UserId,
+    cursor: ExportCursor,
+    limit: u32,
+) -> Result<Export> {
+    may_export(actor)?;
+    let is_first = cursor == ExportCursor::START;
+    let feed = feed::read(store, &actor.tenant)?;
+    let mut export = crate::export::part(&feed, user, cursor, limit).await?;
+    if is_first {
+        export.profile = Some(profile(store, actor, user).await?);
+    }
+    let look = Look { action: AUDITED, conversation: "", msg_id: MsgId::NONE, subject: user.as_str() };
+    transaction::write_flushed(store, || note(store, actor, look))?;
+    Ok(export)
+}
+
+async fn profile<P: Sqlite>(store: &Embedded<P>, actor: &Actor, user: &UserId) -> Result<Profile> {
+    let owner = Actor { user: user.clone(), ..actor.clone() };
+    let devices = store.devices(&owner, None).await?;
+    Ok(Profile { devices, push: store.push_settings(&owner, PushSettingsChange::default()).await? })
+}
+
+const MEMBER: &str = "SELECT role, floor, read_msg_id, muted FROM member WHERE cid = ?1 AND user = ?2";
+const POSITIONS: &str = "SELECT device, msg_id FROM position WHERE cid = ?1 AND user = ?2 ORDER BY device";
+const OWN: &str = "
+    SELECT client_msg_id, msg_id FROM message
+    WHERE cid = ?1 AND sender = ?2 AND control_msg_id IS NULL AND client_msg_id > ?3
+    ORDER BY client_msg_id LIMIT ?4";
+
+impl<P: Sqlite> Owned for Feed<'_, P> {
+    async fn memberships(&self, user: &UserId, kept: &[Kept]) -> Result<Vec<Membership>> {
+        let mut all = Vec::new();
+        for one in kept {
+            let about = || params![one.home.cid, user.as_str()];
+            let member = self.store.db.execute(MEMBER, about())?.first_mut().map(member).transpose()?;
+            let positions = self.store.db.execute(POSITIONS, about())?;
+            let positions: Vec<_> =
+                positions.into_iter().map(|mut row| position(&mut row)).collect::<Result<_>>()?;
+            if member.is_some() || !positions.is_empty() {
+                all.push(Membership { conversation: one.name.clone(), member, positions });
+            }
+        }
+        Ok(all)
+    }
+
+    /// A clientMsgId stands for one message of a sender in a conversation.
+    async fn own(
+        &self,
+        user: &UserId,
+        kept: &[Kept],
+        after: Option<&Sent>,
+        count: usize,
+    ) -> Result<Vec<Own>> {
+        let mut all: Vec<Own> = Vec::new();
+        for (at, one) in kept.iter().enumerate() {
+            let left = count.saturating_sub(all.len());
+            if left == 0 {
+                break;
+            }
+            let after = after.filter(|_| at == 0).map_or("", |sent| sent.client_msg_id.as_str());
+            let parameters: Vec<Value> = params![one.home.cid, user.as_str(), after, left as u64];
+            for mut row in self.store.db.execute(OWN, parameters)? {
+                all.push(Own { at, sent: Sent { client_msg_id: row.text()?, msg_id: row.msg_id()? } });
+            }
+        }
+        Ok(all)
+    }
+}
+
+fn member(row: &mut Row) -> Result<Member, SqlError> {
+    let role = row.case(Role::from_number)?;
+    let (joined_after, read_msg_id) = (row.msg_id()?, row.msg_id()?);
+    Ok(Member { role, joined_after, read_msg_id, muted: row.flag()? })
+}
+
+fn position(row: &mut Row) -> Result<(DeviceId, MsgId)> {
+    Ok((DeviceId::parse(row.text()?)?, row.msg_id()?))
+}
+
+#[cfg(all(test, feature = "native"))]
+mod tests {
+    use super::*;
+    use crate::embedded::testing::{assert_searches, plan};
+
+    #[test]
+    fn each_conversation_is_asked_by_an_index() {
+        for (statement, parameters) in [(MEMBER, 2), (POSITIONS, 2), (OWN, 4)] {
+            let plan = plan(statement, parameters);
+            assert_searches(&plan, &[]);
+            assert!(!plan.iter().any(|step| step.contains("TEMP B-TREE")), "{plan:#?}");
+        }
+        assert!(plan(OWN, 4).iter().any(|step| step.contains("client_msg_id>")));
+    }
+}
