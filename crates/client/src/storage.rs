@@ -6,6 +6,7 @@ use im_domain::conversation::{
     Conversation, ConversationChange, ConversationList, MemberChange, NewConversation,
 };
 use im_domain::device::{Device, Digest, ReadState, Totals};
+use im_domain::erase::Erased;
 use im_domain::export::{Export, ExportCursor};
 use im_domain::feed::{Events, FeedCursor};
 use im_domain::global::{Changes, GlobalCursor};
@@ -141,6 +142,11 @@ impl Storage for WitStorage {
     async fn export(&self, actor: &Actor, user: &UserId, cursor: ExportCursor, limit: u32) -> Result<Export> {
         let cursor = cursor.to_string();
         users::take_out(actor.clone().into(), user.to_string(), cursor, limit).await?.try_into()
+    }
+
+    async fn erase(&self, actor: &Actor, user: &UserId, cursor: ExportCursor) -> Result<Erased> {
+        let cursor = cursor.to_string();
+        users::erase(actor.clone().into(), user.to_string(), cursor).await?.try_into()
     }
 
     async fn run(&self, tasks: &[Task], max_ms: u64) -> Result<RunReport> {

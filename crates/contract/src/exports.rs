@@ -253,6 +253,18 @@ macro_rules! exports {
                     let done = $with_engine(async |engine| engine.export(&actor, &user, cursor, limit).await);
                     Ok(done.await?.into())
                 }
+
+                async fn erase(
+                    actor: types::Actor,
+                    user: String,
+                    cursor: String,
+                ) -> Result<users::Erased, types::Error> {
+                    let actor = Actor::try_from(actor)?;
+                    let user = UserId::parse(user)?;
+                    let cursor = im_domain::export::ExportCursor::parse(&cursor)?;
+                    let done = $with_engine(async |engine| engine.erase(&actor, &user, cursor).await);
+                    Ok(done.await?.into())
+                }
             }
 
             impl upkeep::Guest for $component {

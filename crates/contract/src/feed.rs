@@ -4,7 +4,7 @@
 #[macro_export]
 macro_rules! feed_conversions {
     () => {
-        $crate::same_cases!(feed::EventKind, im_domain::feed::EventKind, Append Recall Edit Delete);
+        $crate::same_cases!(feed::EventKind, im_domain::feed::EventKind, Append Recall Edit Delete Erase);
 
         impl From<im_domain::feed::Event> for feed::Event {
             fn from(event: im_domain::feed::Event) -> Self {

@@ -96,5 +96,24 @@ macro_rules! user_conversions {
                 })
             }
         }
+
+        impl From<im_domain::erase::Erased> for users::Erased {
+            fn from(erased: im_domain::erase::Erased) -> Self {
+                Self {
+                    messages: erased.messages,
+                    cursor: erased.cursor.to_string(),
+                    has_more: erased.has_more,
+                }
+            }
+        }
+
+        impl TryFrom<users::Erased> for im_domain::erase::Erased {
+            type Error = im_domain::Error;
+
+            fn try_from(erased: users::Erased) -> im_domain::Result<Self> {
+                let cursor = im_domain::export::ExportCursor::parse(&erased.cursor)?;
+                Ok(Self { messages: erased.messages, cursor, has_more: erased.has_more })
+            }
+        }
     };
 }

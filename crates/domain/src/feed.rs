@@ -16,6 +16,8 @@ spelled!(
         Recall = 1 "recall",
         Edit = 2 "edit",
         Delete = 3 "delete",
+        /// Its sender was erased, and with it what it said.
+        Erase = 4 "erase",
     }
 );
 

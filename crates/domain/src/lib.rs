@@ -4,6 +4,7 @@
 pub mod clock;
 pub mod conversation;
 pub mod device;
+pub mod erase;
 pub mod error;
 pub mod export;
 pub mod ext;

@@ -5,6 +5,7 @@ use crate::conversation::{
     Conversation, ConversationChange, ConversationList, MemberChange, NewConversation,
 };
 use crate::device::{Device, Digest, ReadState, Totals};
+use crate::erase::Erased;
 use crate::error::Result;
 use crate::export::{Export, ExportCursor};
 use crate::feed::{Events, FeedCursor};
@@ -84,6 +85,8 @@ pub trait Storage {
     async fn events(&self, tenant: &Tenant, cursor: Option<FeedCursor>, limit: u32) -> Result<Events>;
 
     async fn export(&self, actor: &Actor, user: &UserId, cursor: ExportCursor, limit: u32) -> Result<Export>;
+
+    async fn erase(&self, actor: &Actor, user: &UserId, cursor: ExportCursor) -> Result<Erased>;
 
     async fn run(&self, tasks: &[Task], max_ms: u64) -> Result<RunReport>;
     async fn dead_letters(

@@ -4,7 +4,7 @@
 use crate::auth::Caller;
 use crate::exchange::{JSON, Response};
 use crate::json::dead_letters::{DeadLettersIn, DeadLettersOut};
-use crate::json::export::{ExportIn, ExportOut};
+use crate::json::export::{EraseIn, EraseOut, ExportIn, ExportOut};
 use crate::json::feed::{FeedIn, FeedOut};
 use crate::json::upkeep::{HealthOut, RunIn, RunOut, StatusOut};
 use crate::json::{parse, parse_or_empty};
@@ -23,6 +23,7 @@ impl Api for ArchiveApi {
         match (call.op, call.caller) {
             (Op::ReadFeed, Some(caller)) => feed(&caller, body, storage).await,
             (Op::ExportUser, Some(caller)) => export(&caller, body, storage).await,
+            (Op::EraseUser, Some(caller)) => erase(&caller, body, storage).await,
             (Op::RunUpkeep, Some(_)) => run(body, storage).await,
             (Op::StoreStatus, Some(caller)) => status(&caller, storage).await,
             (Op::DeadLetters, Some(caller)) => dead_letters(&caller, body, storage).await,
@@ -43,6 +44,11 @@ async fn export(caller: &Caller, body: &[u8], storage: &impl Storage) -> Result<
     let (user, cursor, limit) = parse::<ExportIn>(body)?.part()?;
     let export = storage.export(&caller.actor(None)?, &user, cursor, limit).await?;
     Response::json(&ExportOut::new(&user, &export))
+}
+
+async fn erase(caller: &Caller, body: &[u8], storage: &impl Storage) -> Result<Response, Problem> {
+    let (user, cursor) = parse::<EraseIn>(body)?.part()?;
+    Response::json(&EraseOut::from(storage.erase(&caller.actor(None)?, &user, cursor).await?))
 }
 
 async fn run(body: &[u8], storage: &impl Storage) -> Result<Response, Problem> {

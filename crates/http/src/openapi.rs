@@ -12,7 +12,7 @@ use crate::json::dead_letters::{DeadLettersIn, DeadLettersOut};
 use crate::json::device::{DevicesIn, DevicesOut, OfflineIn, OfflineOut, ReadIn, ReadOut};
 use crate::json::digest::{DigestIn, DigestOut};
 use crate::json::draft::{BatchIn, DraftIn};
-use crate::json::export::{ExportIn, ExportOut};
+use crate::json::export::{EraseIn, EraseOut, ExportIn, ExportOut};
 use crate::json::feed::{FeedIn, FeedOut};
 use crate::json::global::{ChangesOut, GlobalIn};
 use crate::json::message::ReceiptOut;
@@ -151,6 +151,7 @@ fn bodies(op: Op, s: &mut Schemas) -> (Option<Schema>, Schema) {
         Op::PushDue => (Some(s.request::<DueIn>()), s.answer::<DueOut<'_>>()),
         Op::ReadFeed => (Some(s.request::<FeedIn>()), s.answer::<FeedOut<'_>>()),
         Op::ExportUser => (Some(s.request::<ExportIn>()), s.answer::<ExportOut<'_>>()),
+        Op::EraseUser => (Some(s.request::<EraseIn>()), s.answer::<EraseOut>()),
         Op::RunUpkeep => (Some(s.request::<RunIn>()), s.answer::<RunOut>()),
         Op::StoreStatus => (None, s.answer::<StatusOut>()),
         Op::DeadLetters => (Some(s.request::<DeadLettersIn>()), s.answer::<DeadLettersOut>()),

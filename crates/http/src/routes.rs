@@ -61,6 +61,7 @@ pub enum Op {
     PushDue,
     ReadFeed,
     ExportUser,
+    EraseUser,
     RunUpkeep,
     StoreStatus,
     DeadLetters,
@@ -127,7 +128,7 @@ const IN_MESSAGE: &[Code] = &[Code::NotMember, Code::ConversationNotFound, Code:
 /// To send, and to revise what was sent.
 const WRITE: &[Code] = &[Code::NotMember, Code::ConversationNotFound, Code::MessageNotFound, Code::Conflict];
 
-pub static ROUTES: [Route; 29] = [
+pub static ROUTES: [Route; 30] = [
     post(
         Op::SendMessages,
         Component::Send,
@@ -262,6 +263,13 @@ pub static ROUTES: [Route; 29] = [
         Component::Archive,
         "/api/archive/export",
         "Everything there is of one user, in parts; that it was asked is noted for audit",
+    )
+    .admin(),
+    post(
+        Op::EraseUser,
+        Component::Archive,
+        "/api/archive/erase",
+        "Erases one user, in parts: what the user has said, memberships, positions, devices, settings",
     )
     .admin(),
     post(Op::RunUpkeep, Component::Archive, "/api/archive/run", "Runs the store's upkeep for a bounded time")

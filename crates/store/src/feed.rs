@@ -31,9 +31,16 @@ pub(crate) struct Taken {
     pub place: FeedPlace,
     /// It came when the feed may have been read beyond its id.
     pub is_late: bool,
+    /// It tells that the message was erased.
+    pub is_erased: bool,
     pub kept: Kept,
     /// Of a control message: what it is about.
     pub control: Option<ControlRef>,
+}
+
+impl Taken {
+    /// How what came late is marked that tells of an erasure.
+    pub const ERASED: u64 = 4;
 }
 
 /// Part of the tail.
@@ -122,8 +129,7 @@ async fn tail(source: &impl Source, at: FeedPlace, limit: u32) -> Result<Events>
     for taken in &part.taken {
         // What has expired meanwhile is passed over.
         let message = found.get(&(taken.kept.home, taken.place.msg_id)).cloned();
-        let late = taken.is_late.then_some(taken.place.stamp);
-        if message.is_some_and(|message| !page.add(&taken.kept, late, message, &found)) {
+        if message.is_some_and(|message| !page.add_taken(taken, message, &found)) {
             return Ok(Events { events: page.events, cursor: FeedCursor::Tail(end), has_more: true });
         }
         end = taken.place;
@@ -147,6 +153,16 @@ impl Page {
 
     fn left(&self) -> u32 {
         u32::try_from(self.limit.saturating_sub(self.events.len())).unwrap_or(u32::MAX)
+    }
+
+    /// As [`Self::add`], of the tail.
+    fn add_taken(&mut self, taken: &Taken, message: Message, targets: &HashMap<Key, Message>) -> bool {
+        let late = taken.is_late.then_some(taken.place.stamp);
+        let is_added = self.add(&taken.kept, late, message, targets);
+        if let Some(last) = self.events.last_mut().filter(|_| is_added && taken.is_erased) {
+            last.kind = EventKind::Erase;
+        }
+        is_added
     }
 
     /// Adds an event; false: there is no room for it. One always fits. `late`: when it came late.

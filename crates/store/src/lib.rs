@@ -3,6 +3,7 @@
 
 mod digest;
 pub mod embedded;
+pub(crate) mod erase;
 pub(crate) mod export;
 pub(crate) mod feed;
 mod message_row;

@@ -25,6 +25,8 @@ mod conformance {
     pub mod devices;
     pub mod devices_model;
     pub mod embedded;
+    pub mod erase;
+    pub mod erase_traces;
     pub mod export;
     pub mod feed;
     pub mod feed_index;

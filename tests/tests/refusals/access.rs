@@ -4,8 +4,8 @@
 use super::Room;
 use im_tests::client::Client;
 use im_tests::routes::{
-    CREATE, DELETE, DIGEST, EDIT, EXPORT, GLOBAL, MEMBERS, OF_A_CONVERSATION, OF_OPERATORS, POSTS, RECALL,
-    SEND, STATUS, VERSIONS, good_body,
+    CREATE, DELETE, DIGEST, EDIT, ERASE, EXPORT, GLOBAL, MEMBERS, OF_A_CONVERSATION, OF_OPERATORS, POSTS,
+    RECALL, SEND, STATUS, VERSIONS, good_body,
 };
 use im_tests::shape;
 use im_tests::talk::text;
@@ -123,7 +123,7 @@ async fn the_archive_is_for_services_and_administrators() {
         room.ann.post(route, json!({})).await.refused("forbidden");
     }
     room.ann.get(STATUS).await.refused("forbidden");
-    for route in [VERSIONS, EXPORT] {
+    for route in [VERSIONS, EXPORT, ERASE] {
         room.tenant.service().post(route, good_body(route, "room")).await.refused("forbidden");
     }
 }

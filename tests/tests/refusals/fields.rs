@@ -3,9 +3,9 @@
 
 use super::Room;
 use im_tests::routes::{
-    CHANGES, CONVERSATION, CREATE, DEAD_LETTERS, DELETE, DEVICES, DIGEST, EDIT, EXPORT, GET, GLOBAL, LIST,
-    MEMBERS, OF_OPERATORS, PULL, PUSH_DUE, PUSH_SETTINGS, READ, RECALL, RUN, SEND, SYNC, UPDATE, VERSIONS,
-    good_body,
+    CHANGES, CONVERSATION, CREATE, DEAD_LETTERS, DELETE, DEVICES, DIGEST, EDIT, ERASE, EXPORT, GET, GLOBAL,
+    LIST, MEMBERS, OF_OPERATORS, PULL, PUSH_DUE, PUSH_SETTINGS, READ, RECALL, RUN, SEND, SYNC, UPDATE,
+    VERSIONS, good_body,
 };
 use im_tests::talk::text;
 use serde_json::{Value, json};
@@ -150,6 +150,8 @@ async fn wrong_type_in_reading() {
         (EXPORT, "cursor", vec![json!("x"), json!("room/x"), json!(1), json!("room/1/x".repeat(40))]),
         (EXPORT, "limit", vec![json!(0), json!(101), json!("1")]),
         (EXPORT, "userId", vec![json!(""), json!("a b"), json!(1)]),
+        (ERASE, "cursor", vec![json!("x"), json!("room/x"), json!(1)]),
+        (ERASE, "userId", vec![json!(""), json!("a b"), json!(1)]),
         (DEAD_LETTERS, "action", vec![json!("burn"), json!(1)]),
         (DEAD_LETTERS, "limit", vec![json!(0), json!(101), json!("1")]),
         (DIGEST, "latest", vec![json!(0), json!(6), json!(-1), json!("1"), json!(1.5)]),

@@ -7,6 +7,7 @@ use super::scalar::{IdOut, LimitIn};
 use super::text::Text;
 use crate::problem::Problem;
 use im_domain::conversation::Role;
+use im_domain::erase::Erased;
 use im_domain::export::{Export, ExportCursor, Membership, Profile};
 use im_domain::limits::{EXPORT_CURSOR_CHARS_MAX, PAGE_ITEMS_MAX};
 use im_domain::{ConversationId, DeviceId, MsgId, UserId};
@@ -134,5 +135,42 @@ struct PositionOut<'a> {
 impl<'a> From<&'a (DeviceId, MsgId)> for PositionOut<'a> {
     fn from((device, msg_id): &'a (DeviceId, MsgId)) -> Self {
         Self { device_id: device.as_str(), msg_id: IdOut(*msg_id) }
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(rename = "EraseUser")]
+pub struct EraseIn {
+    /// Who is erased.
+    user_id: Text<UserId>,
+    /// The cursor of the answer before; empty or not given: from the start.
+    #[schemars(length(max = EXPORT_CURSOR_CHARS_MAX))]
+    cursor: Option<String>,
+}
+
+impl EraseIn {
+    /// Whom, and where to go on.
+    pub fn part(self) -> Result<(UserId, ExportCursor), Problem> {
+        Ok((self.user_id.0, ExportCursor::parse(&self.cursor.unwrap_or_default())?))
+    }
+}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "Erased")]
+pub struct EraseOut {
+    /// Messages that have no content now; those of a part that is repeated count again.
+    messages: u64,
+    /// What to pass next.
+    #[schemars(length(max = EXPORT_CURSOR_CHARS_MAX))]
+    cursor: String,
+    /// It is not all, even where this part had nothing.
+    has_more: bool,
+}
+
+impl From<Erased> for EraseOut {
+    fn from(erased: Erased) -> Self {
+        Self { messages: erased.messages, cursor: erased.cursor.to_string(), has_more: erased.has_more }
     }
 }

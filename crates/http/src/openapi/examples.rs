@@ -42,6 +42,7 @@ pub fn of(op: Op) -> Value {
         Op::PushDue => example(json!({ "limit": 100, "confirm": [] })),
         Op::ReadFeed => example(json!({ "cursor": "", "limit": 100 })),
         Op::ExportUser => example(json!({ "userId": "alice", "cursor": "", "limit": 100 })),
+        Op::EraseUser => example(json!({ "userId": "alice", "cursor": "" })),
         Op::RunUpkeep => example(json!({ "tasks": ["expire"], "maxMs": 5_000 })),
         Op::DeadLetters => example(json!({ "action": "show", "limit": 20 })),
         Op::StoreStatus | Op::Health | Op::Ready | Op::OpenApi => json!({}),

@@ -135,6 +135,7 @@ fn requests_refuse_unknown_fields_and_answers_say_what_is_always_there() {
         "TakePushDue",
         "ReadFeed",
         "ExportUser",
+        "EraseUser",
         "RunUpkeep",
     ];
     for name in requests {
@@ -204,6 +205,7 @@ fn the_examples_can_be_sent() {
                     Op::PushDue => reads::<DueIn>(&text),
                     Op::ReadFeed => reads::<FeedIn>(&text),
                     Op::ExportUser => reads::<ExportIn>(&text),
+                    Op::EraseUser => reads::<EraseIn>(&text),
                     Op::DeadLetters => reads::<DeadLettersIn>(&text),
                     _ => reads::<RunIn>(&text),
                 };

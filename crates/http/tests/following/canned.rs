@@ -5,6 +5,7 @@ use im_domain::conversation::{
     NewConversation,
 };
 use im_domain::device::{Device, Digest, Digested, ReadState, Totals};
+use im_domain::erase::Erased;
 use im_domain::export::{Export, ExportCursor};
 use im_domain::feed::{Events, FeedCursor};
 use im_domain::global::{ChangeKind, Changed, Changes, GlobalCursor};
@@ -244,6 +245,10 @@ impl Storage for Canned {
     }
 
     async fn export(&self, _: &Actor, _: &UserId, _: ExportCursor, _: u32) -> Result<Export> {
+        elsewhere()
+    }
+
+    async fn erase(&self, _: &Actor, _: &UserId, _: ExportCursor) -> Result<Erased> {
         elsewhere()
     }
 

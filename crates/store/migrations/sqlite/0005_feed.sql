@@ -5,5 +5,14 @@
 CREATE INDEX message_place
     ON message (((msg_id >> 22) << 22) | ((msg_id & 16383) << 8) | ((msg_id >> 14) & 255));
 
+-- What the feed has beside messages in their order: that they were erased (`kind` 4), by the place where that was.
+CREATE TABLE late (
+    place INTEGER NOT NULL,
+    cid INTEGER NOT NULL,
+    msg_id INTEGER NOT NULL,
+    kind INTEGER NOT NULL,
+    PRIMARY KEY (place, msg_id)
+) STRICT, WITHOUT ROWID;
+
 -- `subject`: whose data were looked at; '': nobody's alone.
 ALTER TABLE audit ADD COLUMN subject TEXT NOT NULL DEFAULT '';

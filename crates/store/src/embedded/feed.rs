@@ -35,7 +35,7 @@ pub(super) fn read<'a, P: Sqlite>(store: &'a Embedded<P>, tenant: &'a Tenant) ->
 
 pub(super) struct Feed<'a, P> {
     pub store: &'a Embedded<P>,
-    tenant: &'a Tenant,
+    pub tenant: &'a Tenant,
     horizon: MsgId,
 }
 
@@ -72,7 +72,8 @@ impl<P: Sqlite> Source for Feed<'_, P> {
             FEED_SCAN_MAX,
             self.tenant.as_str(),
             self.store.expired_up_to(),
-            u64::from(limit) + 1
+            u64::from(limit) + 1,
+            at.msg_id
         ];
         let mut rows = self.store.db.execute(&tail_statement(), parameters)?.into_iter();
         let scanned = rows.next().map(|mut row| scanned(&mut row)).transpose()?.flatten();
@@ -107,15 +108,16 @@ fn kept(row: &mut Row) -> Result<Kept> {
 
 /// Up to where a scan got that met its limit.
 fn scanned(row: &mut Row) -> Result<Option<FeedPlace>, SqlError> {
-    let (count, last) = (row.count()?, row.msg_id()?);
-    Ok((count >= FEED_SCAN_MAX).then(|| FeedPlace::after(last)))
+    let (count, stamp, msg_id) = (row.count()?, row.msg_id()?, row.msg_id()?);
+    Ok((count >= FEED_SCAN_MAX).then_some(FeedPlace { stamp, msg_id }))
 }
 
 fn taken(row: &mut Row) -> Result<Taken> {
     let place = FeedPlace { stamp: row.msg_id()?, msg_id: row.msg_id()? };
     let control = row.opt_msg_id()?.zip(row.opt_int()?.and_then(Action::from_number));
     let control = control.map(|(msg_id, action)| ControlRef { msg_id, action });
-    Ok(Taken { place, is_late: false, control, kept: kept(row)? })
+    let kind = row.count()?;
+    Ok(Taken { place, is_late: kind > 0, is_erased: kind == Taken::ERASED, control, kept: kept(row)? })
 }
 
 /// ?1 conversation, ?2 above, ?3 up to, ?4 what has expired, ?5 how many.
@@ -127,18 +129,25 @@ fn messages_statement() -> String {
     )
 }
 
-/// ?1 after, ?2 up to, ?3 how many are looked at, ?4 tenant, ?5 what has expired, ?6 how many. The first row tells how
+/// ?1 after, ?2 up to, ?3 how many are looked at, ?4 tenant, ?5 what has expired, ?6 how many,
+/// ?7 the message after. The first row tells how
 /// many were looked at, and the last of them.
 fn tail_statement() -> String {
     format!(
-        "WITH scanned AS MATERIALIZED (
-            SELECT {PLACE} AS place, cid, msg_id, control_msg_id, control_action FROM message
-            WHERE {PLACE} > ?1 AND {PLACE} <= ?2 ORDER BY {PLACE} LIMIT ?3)
-        SELECT count(*), coalesce(max(place), 0), NULL, NULL, NULL, NULL FROM scanned
+        "WITH scanned AS MATERIALIZED (SELECT * FROM (
+            SELECT * FROM (
+                SELECT {PLACE} AS place, cid, msg_id, control_msg_id, control_action, 0 AS kind FROM message
+                WHERE {PLACE} > ?1 AND {PLACE} <= ?2 ORDER BY {PLACE} LIMIT ?3)
+            UNION ALL SELECT * FROM (
+                SELECT place, cid, msg_id, NULL, NULL, kind FROM late
+                WHERE (place, msg_id) > (?1, ?7) AND place <= ?2 ORDER BY place, msg_id LIMIT ?3))
+            ORDER BY place, msg_id LIMIT ?3)
+        SELECT count(*), coalesce(max(place), 0), coalesce((SELECT msg_id FROM scanned
+            ORDER BY place DESC, msg_id DESC LIMIT 1), 0), NULL, NULL, NULL, NULL FROM scanned
         UNION ALL SELECT * FROM (
-            SELECT s.place, s.msg_id, s.control_msg_id, s.control_action, s.cid, c.name
+            SELECT s.place, s.msg_id, s.control_msg_id, s.control_action, s.kind, s.cid, c.name
             FROM scanned s JOIN conversation c ON c.cid = s.cid AND c.tenant = ?4
-            WHERE s.msg_id > ?5 ORDER BY s.place LIMIT ?6)"
+            WHERE s.msg_id > ?5 ORDER BY s.place, s.msg_id LIMIT ?6)"
     )
 }
 
@@ -160,7 +169,7 @@ mod tests {
     #[test]
     fn each_part_reads_ranges_of_indexes() {
         assert_searches(&plan(&messages_statement(), 5), &[]);
-        let tail = plan(&tail_statement(), 6);
+        let tail = plan(&tail_statement(), 7);
         assert_searches(&tail, &["scanned", "s", "(subquery"]);
         assert!(tail.iter().any(|step| step.contains("message_place")), "{tail:#?}");
         assert_searches(&plan(&keys_statement(), 2), &["k"]);

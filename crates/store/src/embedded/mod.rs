@@ -15,6 +15,7 @@ mod audit;
 mod clock;
 mod conversation;
 mod devices;
+mod erase;
 mod expire;
 mod export;
 mod feed;
@@ -44,6 +45,7 @@ use im_domain::conversation::{
     Conversation, ConversationChange, ConversationList, MemberChange, NewConversation,
 };
 use im_domain::device::{Device, Digest, ReadState, Totals};
+use im_domain::erase::Erased;
 use im_domain::export::{Export, ExportCursor};
 use im_domain::feed::{Events, FeedCursor};
 use im_domain::global::{Changes, GlobalCursor};
@@ -92,6 +94,8 @@ impl<P: Sqlite> Embedded<P> {
             "PRAGMA journal_mode = WAL".to_owned(),
             "PRAGMA synchronous = NORMAL".to_owned(),
             format!("PRAGMA cache_size = -{CACHE_KIB}"),
+            // What was erased is in no free page.
+            "PRAGMA secure_delete = ON".to_owned(),
         ];
         for pragma in &pragmas {
             db.execute(pragma, Vec::new())?;
@@ -240,6 +244,10 @@ impl<P: Sqlite> Storage for Embedded<P> {
 
     async fn export(&self, actor: &Actor, user: &UserId, cursor: ExportCursor, limit: u32) -> Result<Export> {
         export::export(self, actor, user, cursor, limit).await
+    }
+
+    async fn erase(&self, actor: &Actor, user: &UserId, cursor: ExportCursor) -> Result<Erased> {
+        erase::erase(self, actor, user, cursor).await
     }
 
     async fn run(&self, tasks: &[Task], max_ms: u64) -> Result<RunReport> {

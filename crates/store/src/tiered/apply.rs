@@ -7,6 +7,7 @@
 //! another one than that in which the entries were read: a log that was lost since may not come back.
 
 mod conversations;
+mod erased;
 mod forgotten;
 mod members;
 mod revisions;
@@ -14,7 +15,7 @@ mod rows;
 mod users;
 
 use super::Tiered;
-use super::entry::{Body, Entry};
+use super::entry::{Body, Entry, UserChange};
 use crate::postgres::Postgres;
 use crate::redis::Redis;
 use crate::sql::{Row, SqlError, Value};
@@ -74,6 +75,15 @@ pub(super) async fn apply<R: Redis, P: Postgres>(
         }
         [Entry { body: Body::Revision(revision), .. }] => {
             (revisions::statement(), revisions::parameters_of(begin, revision))
+        }
+        [Entry { body: Body::Erased(erased), .. }] => {
+            let mark = format!("{:032x}", (store.settings.random)());
+            (erased::statement(), erased::parameters_of(begin, erased, store.now_ms(), &mark))
+        }
+        [Entry { body: Body::User(UserChange::Erased), place, .. }] => {
+            let mut parameters = begin;
+            parameters.extend([place.tenant().into(), place.conversation().into()]);
+            (erased::user_statement(), parameters)
         }
         [Entry { body: Body::Alias(target), place, .. }] => {
             let mut parameters = begin;

@@ -17,6 +17,9 @@
 //! - `d ms low user device time`: a device of a user has synced (ms since 1970)
 //! - `x ms low user device`: a device was forgotten
 //! - `w ms low user 0|1`: whether a push may show what was said
+//! - `y ms low user`: the user was erased
+//! - `z ms low conversation cid user by leaves` and a line with its stamp for each message: these messages of the user were
+//!   erased, and if the user leaves (1), all else there is of the user in the conversation
 //! - `r ms low`, then a whole entry as above: that entry once more, from the dead letters
 
 use super::keys::Place;
@@ -43,6 +46,7 @@ pub(super) enum Body {
     Revision(Revision),
     Alias(String),
     Forgotten(Forgotten),
+    Erased(Erased),
     User(UserChange),
 }
 
@@ -102,6 +106,17 @@ pub(super) struct Forgotten {
     pub device: String,
 }
 
+/// Messages of a user that were erased.
+pub(super) struct Erased {
+    pub cid: MsgId,
+    pub user: String,
+    /// Who erases.
+    pub by: String,
+    /// With them all else there is of the user in the conversation.
+    pub leaves: bool,
+    pub msg_ids: Vec<MsgId>,
+}
+
 /// What has changed of what is kept of a user.
 pub(super) enum UserChange {
     /// A device has synced, at so many milliseconds since 1970.
@@ -113,6 +128,7 @@ pub(super) enum UserChange {
         device: String,
     },
     ShowContent(bool),
+    Erased,
 }
 
 pub(super) struct Made {
@@ -206,6 +222,8 @@ impl Entry {
             }
             "x" => Body::User(UserChange::Gone { device: lines.text()?.to_owned() }),
             "w" => Body::User(UserChange::ShowContent(lines.number()? > 0)),
+            "y" => Body::User(UserChange::Erased),
+            "z" => Body::Erased(erased(&mut lines)?),
             _ => return None,
         };
         (stamp.partition() == place.partition).then(|| Self { id: id.to_owned(), stamp, place, body })
@@ -250,11 +268,12 @@ impl Entry {
     /// Which entries one statement can store together.
     pub fn class(&self) -> Class {
         match self.body {
+            Body::User(UserChange::Erased) => Class::Single,
             // What is kept of users depends on nothing else.
             Body::Message(_) | Body::Position(_) | Body::Read(_) | Body::User(_) => Class::Rows,
             Body::Conversation(_) => Class::Conversations,
             Body::Forgotten(_) => Class::Forgotten,
-            Body::Members(_) | Body::Revision(_) | Body::Alias(_) => Class::Single,
+            Body::Members(_) | Body::Revision(_) | Body::Alias(_) | Body::Erased(_) => Class::Single,
         }
     }
 }
@@ -267,7 +286,7 @@ pub(super) struct Subject {
 }
 
 fn is_of_user(kind: &str) -> bool {
-    matches!(kind, "d" | "x" | "w")
+    matches!(kind, "d" | "x" | "w" | "y")
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -305,6 +324,17 @@ fn revision(lines: &mut Lines<'_>) -> Option<Revision> {
         content: String::new(),
         is_late: false,
     })
+}
+
+fn erased(lines: &mut Lines<'_>) -> Option<Erased> {
+    let cid = lines.stamp()?;
+    let (user, by) = (lines.text()?.to_owned(), lines.text()?.to_owned());
+    let leaves = lines.number()? > 0;
+    let mut msg_ids = Vec::new();
+    while !lines.0.is_empty() {
+        msg_ids.push(lines.stamp()?);
+    }
+    Some(Erased { cid, user, by, leaves, msg_ids })
 }
 
 fn change(lines: &mut Lines<'_>) -> Option<Change> {
@@ -417,7 +447,8 @@ mod tests {
         assert_eq!(parse("g", "7-1\n3\n99\n5\n! a 1\n~ 1\n").unwrap().class(), Class::Single);
         assert_eq!(parse("a", "other\n").unwrap().class(), Class::Single);
         assert_eq!(parse("f", "7-1\nu\nd\n").unwrap().class(), Class::Forgotten);
-        assert!(parse("z", "").is_none());
+        assert_eq!(parse("z", "7-1\nu\nz\n1\n6-2\n6-3\n").unwrap().class(), Class::Single);
+        assert!(parse("z", "").is_none() && parse("q", "").is_none());
     }
 
     #[test]
@@ -437,9 +468,10 @@ mod tests {
     fn what_is_kept_of_a_user_is_in_the_log_of_the_users_own_partition() {
         let place = Place::of_user("t/u").unwrap();
         let low = u64::from(place.partition) << 14;
-        for (kind, rest) in [("d", "phone\n99\n"), ("x", "phone\n"), ("w", "0\n")] {
+        for (kind, rest) in [("d", "phone\n99\n"), ("x", "phone\n"), ("w", "0\n"), ("y", "")] {
             let value = |low: u64| format!("{kind}\n5\n{low}\nt/u\n{rest}");
-            assert_eq!(Entry::parse("1-0", value(low).as_bytes()).unwrap().class(), Class::Rows);
+            let class = if kind == "y" { Class::Single } else { Class::Rows };
+            assert_eq!(Entry::parse("1-0", value(low).as_bytes()).unwrap().class(), class);
             assert!(Entry::parse("1-0", value(low ^ 1 << 14).as_bytes()).is_none());
             let subject = Entry::subject(value(low).as_bytes()).unwrap();
             assert_eq!((subject.tenant.as_str(), subject.conversation), ("t", None));
@@ -463,7 +495,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_are_read_or_refused_and_never_a_crash(bytes: Vec<u8>, kind in "[mpkcgveafdxw]") {
+        fn any_bytes_are_read_or_refused_and_never_a_crash(bytes: Vec<u8>, kind in "[mpkcgveafdxwyz]") {
             let _entry = Entry::parse("1-0", &bytes);
             let _entry = parse(&kind, &String::from_utf8_lossy(&bytes));
         }

@@ -46,7 +46,7 @@ pub(super) async fn export<R: Redis, P: Postgres>(
 }
 
 /// Waits until SQL has everything that waits in any log.
-async fn reach_all<R: Redis, P: Postgres>(store: &Tiered<R, P>) -> Result<()> {
+pub(super) async fn reach_all<R: Redis, P: Postgres>(store: &Tiered<R, P>) -> Result<()> {
     let waiting = upkeep::waiting(store).await?;
     futures::stream::iter(waiting)
         .map(|partition| persist::reach_now(store, partition))

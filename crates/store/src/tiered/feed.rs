@@ -48,7 +48,7 @@ pub(super) async fn read<'a, R: Redis, P: Postgres>(
 
 pub(super) struct Feed<'a, R, P> {
     pub store: &'a Tiered<R, P>,
-    tenant: &'a Tenant,
+    pub tenant: &'a Tenant,
     horizon: MsgId,
     /// Partitions in whose logs a revision may wait.
     unsettled: RefCell<BTreeSet<u8>>,

@@ -22,6 +22,7 @@ mod dead;
 mod devices;
 mod drain;
 mod entry;
+mod erase;
 mod expire;
 mod export;
 mod feed;
@@ -67,6 +68,7 @@ use im_domain::conversation::{
     Conversation, ConversationChange, ConversationList, MemberChange, NewConversation,
 };
 use im_domain::device::{Device, Digest, ReadState, Totals};
+use im_domain::erase::Erased;
 use im_domain::export::{Export, ExportCursor};
 use im_domain::feed::{Events, FeedCursor};
 use im_domain::global::{Changes, GlobalCursor};
@@ -392,6 +394,10 @@ impl<R: Redis, P: Postgres> Storage for Tiered<R, P> {
 
     async fn export(&self, actor: &Actor, user: &UserId, cursor: ExportCursor, limit: u32) -> Result<Export> {
         export::export(self, actor, user, cursor, limit).await
+    }
+
+    async fn erase(&self, actor: &Actor, user: &UserId, cursor: ExportCursor) -> Result<Erased> {
+        erase::erase(self, actor, user, cursor).await
     }
 
     async fn run(&self, tasks: &[Task], max_ms: u64) -> Result<RunReport> {

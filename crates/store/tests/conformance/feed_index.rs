@@ -2,7 +2,7 @@
 
 use super::backend::block_on;
 use super::talk::*;
-use im_domain::feed::{Event, Events, FeedCursor};
+use im_domain::feed::{Event, EventKind, Events, FeedCursor};
 use im_domain::message::Message;
 use im_domain::page::Direction;
 use im_domain::storage::Storage;
@@ -25,6 +25,8 @@ pub struct Index {
     heads: BTreeMap<String, MsgId>,
     /// Ids of all events, as they came.
     pub seen: Vec<String>,
+    /// Messages of which it was told that they were erased.
+    pub erased: Vec<MsgId>,
 }
 
 impl Index {
@@ -58,8 +60,11 @@ impl Index {
             assert!(msg_id >= *head, "{name}: {msg_id} comes after {head}");
             *head = msg_id;
         }
+        if event.kind == EventKind::Erase {
+            self.erased.push(msg_id);
+        }
         self.seen.push(event.id);
-        assert_eq!(event.message.control.is_some(), event.kind.as_str() != "append");
+        assert_eq!(event.message.control.is_some(), !["append", "erase"].contains(&event.kind.as_str()));
         if let Some(control) = event.message.control {
             assert_eq!(event.kind.as_str(), control.action.as_str());
         }

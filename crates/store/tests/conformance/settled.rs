@@ -5,6 +5,7 @@ use im_domain::conversation::{
     Conversation, ConversationChange, ConversationList, MemberChange, NewConversation,
 };
 use im_domain::device::{Device, Digest, ReadState, Totals};
+use im_domain::erase::Erased;
 use im_domain::export::{Export, ExportCursor};
 use im_domain::feed::{Events, FeedCursor};
 use im_domain::global::{Changes, GlobalCursor};
@@ -183,6 +184,10 @@ impl Storage for Settled {
 
     async fn export(&self, actor: &Actor, user: &UserId, cursor: ExportCursor, limit: u32) -> Result<Export> {
         self.settled(self.engine.export(actor, user, cursor, limit).await).await
+    }
+
+    async fn erase(&self, actor: &Actor, user: &UserId, cursor: ExportCursor) -> Result<Erased> {
+        self.settled(self.engine.erase(actor, user, cursor).await).await
     }
 
     async fn run(&self, tasks: &[Task], max_ms: u64) -> Result<RunReport> {

@@ -70,7 +70,7 @@ pub(super) fn parameters_of(entries: &[Entry]) -> Vec<Value> {
         let Body::User(change) = &entry.body else { continue };
         let device = match change {
             UserChange::Seen { device, .. } | UserChange::Gone { device } => Some(device.as_str()),
-            UserChange::ShowContent(_) => None,
+            UserChange::ShowContent(_) | UserChange::Erased => None,
         };
         // What the hot store calls a conversation is a user here.
         last.insert((entry.place.tenant(), entry.place.conversation(), device), (entry.stamp, change));

@@ -28,7 +28,7 @@ fn statement() -> String {
             SELECT cid, msg_id FROM message WHERE msg_id > $2::bigint AND msg_id <= $4::bigint
             ORDER BY msg_id LIMIT $5::bigint),
         come_late AS MATERIALIZED (
-            SELECT stamp, cid, msg_id FROM late
+            SELECT stamp, cid, msg_id, kind FROM late
             WHERE (stamp, msg_id) > ($2::bigint, $3::bigint) AND stamp <= $4::bigint
             ORDER BY stamp, msg_id LIMIT $5::bigint),
         last_late AS (SELECT stamp, msg_id FROM come_late ORDER BY stamp DESC, msg_id DESC LIMIT 1)
@@ -36,8 +36,8 @@ fn statement() -> String {
             (SELECT max(msg_id) FROM scanned), (SELECT count(*) FROM come_late), (SELECT stamp FROM last_late),
             (SELECT msg_id FROM last_late)
         UNION ALL (
-            SELECT c.name, c.cid, t.stamp, t.msg_id, m.control_msg_id, m.control_action::bigint, NULL
-            FROM (SELECT msg_id AS stamp, cid, msg_id FROM scanned UNION ALL SELECT stamp, cid, msg_id FROM come_late) t
+            SELECT c.name, c.cid, t.stamp, t.msg_id, m.control_msg_id, m.control_action::bigint, t.kind::bigint
+            FROM (SELECT msg_id AS stamp, cid, msg_id, 0 AS kind FROM scanned UNION ALL SELECT * FROM come_late) t
             JOIN conversation c ON c.cid = t.cid AND c.tenant = $1::text
             JOIN message m ON m.cid = t.cid AND m.msg_id = t.msg_id AND coalesce(m.copy_of, 0) = 0
             WHERE t.msg_id > $6::bigint AND (t.msg_id >> 14) & 255 NOT IN (SELECT partition FROM elsewhere)
@@ -94,5 +94,6 @@ fn taken(row: &mut Row, kept: Kept) -> Result<Taken> {
     let place = FeedPlace { stamp: row.msg_id()?, msg_id: row.msg_id()? };
     let control = row.opt_msg_id()?.zip(row.opt_int()?.and_then(Action::from_number));
     let control = control.map(|(msg_id, action)| ControlRef { msg_id, action });
-    Ok(Taken { place, is_late: place.stamp != place.msg_id, kept, control })
+    let is_erased = row.count()? == Taken::ERASED;
+    Ok(Taken { place, is_late: place.stamp != place.msg_id, is_erased, kept, control })
 }

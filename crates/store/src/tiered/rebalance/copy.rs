@@ -87,7 +87,7 @@ pub(super) const REVISIONS: Table = Table {
 pub(super) const REVISED: Table = Table {
     rows: "
         SELECT * FROM (
-            SELECT v.cid, v.msg_id, m.status, m.content, m.ext, m.edit_time,
+            SELECT v.cid, v.msg_id, m.status, m.content, m.ext, m.edit_time, m.client_msg_id, m.fingerprint,
                 sum(coalesce(length(m.content), 0)) OVER (ORDER BY v.cid, v.msg_id)
                     - coalesce(length(m.content), 0) AS before
             FROM (SELECT c.cid, v.msg_id FROM (SELECT cid FROM conversation WHERE (cid >> 14) & 255 = $1::bigint
@@ -101,7 +101,8 @@ pub(super) const REVISED: Table = Table {
     keys: "x.cid, x.msg_id::text",
     start: "0",
     insert: "
-        UPDATE message m SET status = x.status, content = x.content, ext = x.ext, edit_time = x.edit_time
+        UPDATE message m SET status = x.status, content = x.content, ext = x.ext, edit_time = x.edit_time,
+            client_msg_id = x.client_msg_id, fingerprint = x.fingerprint
         FROM json_populate_recordset(NULL::message, $1::text::json) x
         WHERE m.cid = x.cid AND m.msg_id = x.msg_id AND x.status IS NOT NULL",
 };

@@ -1,0 +1,82 @@
+//! Erasing a user: all conversations of the tenant are walked as for an export; where there is something of the user it
+//! goes, and at the end what is kept of the user alone. Repeated, each part changes nothing more.
+
+use crate::export::Owned;
+use crate::feed::Kept;
+use im_domain::erase::Erased;
+use im_domain::export::{ExportCursor, Sent};
+use im_domain::limits::{ERASE_MESSAGES_MAX, EXPORT_CONVERSATIONS_MAX};
+use im_domain::storage::Actor;
+use im_domain::{ConversationId, Error, Result, UserId};
+use std::collections::BTreeSet;
+
+/// What an erasure is called in the audit.
+pub(crate) const AUDITED: &str = "erase";
+
+pub(crate) fn may_erase(actor: &Actor) -> Result<()> {
+    match actor.privileged {
+        true => Ok(()),
+        false => Err(Error::forbidden("only an administrator erases a user")),
+    }
+}
+
+/// What is to go from one conversation.
+pub(crate) struct Erasure<'a> {
+    /// Who erases.
+    pub by: &'a UserId,
+    pub user: &'a UserId,
+    pub kept: &'a Kept,
+    /// Messages that the user has sent.
+    pub sent: &'a [Sent],
+    /// It has no more of them: the user leaves.
+    pub leaves: bool,
+}
+
+/// What an engine does to erase a user.
+#[allow(async_fn_in_trait)] // Futures of a component are not `Send`.
+pub(crate) trait Eraser: Owned {
+    async fn erase(&self, erasure: Erasure<'_>) -> Result<()>;
+
+    /// Deletes what is kept of the user beside conversations.
+    async fn forget(&self, user: &UserId) -> Result<()>;
+}
+
+/// One part; `by`: who erases.
+pub(crate) async fn part(
+    source: &impl Eraser,
+    by: &UserId,
+    user: &UserId,
+    cursor: ExportCursor,
+) -> Result<Erased> {
+    let first = cursor.conversation.as_ref().map_or("", ConversationId::as_str);
+    let mut kept = source.conversations(first, EXPORT_CONVERSATIONS_MAX).await?;
+    let is_last = kept.len() < EXPORT_CONVERSATIONS_MAX;
+    let is_begun = kept.first().is_some_and(|kept| Some(&kept.name) == cursor.conversation.as_ref());
+    if is_begun && cursor.after.is_none() {
+        kept.remove(0);
+    }
+    let after = cursor.after.as_ref().filter(|_| is_begun);
+    let mut own = source.own(user, &kept, after, ERASE_MESSAGES_MAX + 1).await?;
+    let is_cut = own.len() > ERASE_MESSAGES_MAX;
+    own.truncate(ERASE_MESSAGES_MAX);
+    let cut = own.last().filter(|_| is_cut).map(|last| (last.at, last.sent.clone()));
+    let known = source.memberships(user, &kept).await?;
+    let known: BTreeSet<&ConversationId> = known.iter().map(|one| &one.conversation).collect();
+    let last = cut.as_ref().map_or(kept.len(), |(at, _)| at + 1);
+    for (at, one) in kept.iter().enumerate().take(last) {
+        let sent: Vec<Sent> = own.iter().filter(|own| own.at == at).map(|own| own.sent.clone()).collect();
+        let leaves = cut.as_ref().is_none_or(|(cut, _)| *cut != at);
+        let is_begun = at == 0 && after.is_some();
+        if !sent.is_empty() || (leaves && (is_begun || known.contains(&one.name))) {
+            source.erase(Erasure { by, user, kept: one, sent: &sent, leaves }).await?;
+        }
+    }
+    let has_more = is_cut || !is_last;
+    if !has_more {
+        source.forget(user).await?;
+    }
+    let conversation = last.checked_sub(1).and_then(|last| kept.get(last)).map(|last| last.name.clone());
+    let conversation = conversation.or(cursor.conversation);
+    let cursor = ExportCursor { conversation, after: cut.map(|(_, sent)| sent) };
+    Ok(Erased { messages: own.len() as u64, cursor, has_more })
+}
