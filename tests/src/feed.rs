@@ -40,8 +40,9 @@ impl Index {
         let conversation = shape::text(event, "conversationId");
         shape::text(event, "eventId");
         let kind = shape::text(event, "kind");
-        assert!(["append", "recall", "edit", "delete"].contains(&kind), "{event}");
-        assert_eq!(event["message"]["ref"]["action"].as_str().unwrap_or("append"), kind, "{event}");
+        assert!(["append", "recall", "edit", "delete", "erase"].contains(&kind), "{event}");
+        let done = event["message"]["ref"]["action"].as_str();
+        assert!(done.map_or(["append", "erase"].contains(&kind), |done| done == kind), "{event}");
         for message in [Some(&event["message"]), event.get("target")].into_iter().flatten() {
             shape::message(message);
             assert_eq!(message["conversationId"], conversation);

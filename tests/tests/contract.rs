@@ -8,6 +8,7 @@ mod delete;
 mod devices;
 mod digest;
 mod edit;
+mod erase;
 mod export;
 mod global;
 mod members;

@@ -59,8 +59,9 @@ pub const FEED_SCAN_MAX: u64 = 5_000;
 pub const EXPORT_CURSOR_CHARS_MAX: usize = NAME_CHARS_MAX + 1 + 19 + 1 + CLIENT_MSG_ID_CHARS_MAX;
 /// Conversations of the tenant that one part of an export asks for what a user has sent: one look into an index each.
 pub const EXPORT_CONVERSATIONS_MAX: usize = 200;
-/// Messages of which one part of an erasure takes the content: a statement and a wait for the disk for each
-/// conversation they are in.
+/// Conversations from which one part of an erasure takes something: a statement and a wait for the disk each.
+pub const ERASE_CONVERSATIONS_MAX: usize = 50;
+/// Messages of which one part of an erasure takes the content: some milliseconds of a statement.
 pub const ERASE_MESSAGES_MAX: usize = 500;
 /// Conversations in one answer of `sync/digest` when the caller names no number.
 pub const DIGEST_ITEMS_DEFAULT: u32 = 50;

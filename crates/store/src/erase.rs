@@ -1,11 +1,11 @@
 //! Erasing a user: all conversations of the tenant are walked as for an export; where there is something of the user it
 //! goes, and at the end what is kept of the user alone. Repeated, each part changes nothing more.
 
-use crate::export::Owned;
+use crate::export::{Own, Owned};
 use crate::feed::Kept;
 use im_domain::erase::Erased;
 use im_domain::export::{ExportCursor, Sent};
-use im_domain::limits::{ERASE_MESSAGES_MAX, EXPORT_CONVERSATIONS_MAX};
+use im_domain::limits::{ERASE_CONVERSATIONS_MAX, ERASE_MESSAGES_MAX, EXPORT_CONVERSATIONS_MAX};
 use im_domain::storage::Actor;
 use im_domain::{ConversationId, Error, Result, UserId};
 use std::collections::BTreeSet;
@@ -59,24 +59,56 @@ pub(crate) async fn part(
     let mut own = source.own(user, &kept, after, ERASE_MESSAGES_MAX + 1).await?;
     let is_cut = own.len() > ERASE_MESSAGES_MAX;
     own.truncate(ERASE_MESSAGES_MAX);
-    let cut = own.last().filter(|_| is_cut).map(|last| (last.at, last.sent.clone()));
-    let known = source.memberships(user, &kept).await?;
-    let known: BTreeSet<&ConversationId> = known.iter().map(|one| &one.conversation).collect();
-    let last = cut.as_ref().map_or(kept.len(), |(at, _)| at + 1);
-    for (at, one) in kept.iter().enumerate().take(last) {
-        let sent: Vec<Sent> = own.iter().filter(|own| own.at == at).map(|own| own.sent.clone()).collect();
-        let leaves = cut.as_ref().is_none_or(|(cut, _)| *cut != at);
-        let is_begun = at == 0 && after.is_some();
-        if !sent.is_empty() || (leaves && (is_begun || known.contains(&one.name))) {
-            source.erase(Erasure { by, user, kept: one, sent: &sent, leaves }).await?;
-        }
-    }
-    let has_more = is_cut || !is_last;
+    let work = Work { source, by, user, kept: &kept, own: &own, is_cut, is_begun: after.is_some() };
+    let end = work.run().await?;
+    let has_more = is_cut || !is_last || end < kept.len();
     if !has_more {
         source.forget(user).await?;
     }
-    let conversation = last.checked_sub(1).and_then(|last| kept.get(last)).map(|last| last.name.clone());
-    let conversation = conversation.or(cursor.conversation);
-    let cursor = ExportCursor { conversation, after: cut.map(|(_, sent)| sent) };
-    Ok(Erased { messages: own.len() as u64, cursor, has_more })
+    let conversation = end.checked_sub(1).and_then(|last| kept.get(last)).map(|last| last.name.clone());
+    let last = own.last().filter(|last| is_cut && last.at + 1 == end);
+    let cursor = ExportCursor {
+        conversation: conversation.or(cursor.conversation),
+        after: last.map(|last| last.sent.clone()),
+    };
+    Ok(Erased { messages: own.iter().filter(|own| own.at < end).count() as u64, cursor, has_more })
+}
+
+/// What one part may do.
+struct Work<'a, S> {
+    source: &'a S,
+    by: &'a UserId,
+    user: &'a UserId,
+    kept: &'a [Kept],
+    own: &'a [Own],
+    /// There are more messages than `own` has, in the conversation of its last one or later.
+    is_cut: bool,
+    /// Something was erased in the first conversation before.
+    is_begun: bool,
+}
+
+impl<S: Eraser> Work<'_, S> {
+    /// Erases in as many conversations as one part may; gives how many of `kept` have been come to.
+    async fn run(&self) -> Result<usize> {
+        let known = self.source.memberships(self.user, self.kept).await?;
+        let known: BTreeSet<&ConversationId> = known.iter().map(|one| &one.conversation).collect();
+        let cut = self.own.last().filter(|_| self.is_cut).map(|last| last.at);
+        let mut done = 0;
+        for (at, kept) in self.kept.iter().enumerate().take(cut.map_or(self.kept.len(), |cut| cut + 1)) {
+            let sent: Vec<Sent> =
+                self.own.iter().filter(|own| own.at == at).map(|own| own.sent.clone()).collect();
+            let leaves = cut != Some(at);
+            let is_begun = at == 0 && self.is_begun;
+            if sent.is_empty() && !(leaves && (is_begun || known.contains(&kept.name))) {
+                continue;
+            }
+            if done == ERASE_CONVERSATIONS_MAX {
+                return Ok(at);
+            }
+            let (by, user) = (self.by, self.user);
+            self.source.erase(Erasure { by, user, kept, sent: &sent, leaves }).await?;
+            done += 1;
+        }
+        Ok(cut.map_or(self.kept.len(), |cut| cut + 1))
+    }
 }

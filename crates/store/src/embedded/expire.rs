@@ -29,6 +29,7 @@ pub(super) fn expire<P: Sqlite>(store: &Embedded<P>, is_over: impl Fn() -> bool)
         }
         first += CONVERSATIONS_PER_STEP;
     }
+    store.db.execute("DELETE FROM late WHERE msg_id <= ?1", params![up_to])?;
     Ok(purged)
 }
 
