@@ -26,6 +26,7 @@ mod conformance {
     pub mod devices_model;
     pub mod embedded;
     pub mod erase;
+    pub mod erase_secrets;
     pub mod erase_traces;
     pub mod export;
     pub mod feed;

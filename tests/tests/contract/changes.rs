@@ -4,7 +4,7 @@
 use im_tests::feed::Index;
 use im_tests::recall::{delete, edit, recall};
 use im_tests::routes::CHANGES;
-use im_tests::talk::{group, say, say_many};
+use im_tests::talk::{group, say, say_many, send, text};
 use im_tests::tenant::Tenant;
 use im_tests::walk::{Direction, pull_all};
 use serde_json::{Value, json};
@@ -55,7 +55,7 @@ async fn what_was_taken_back_is_gone_from_it_at_once() {
     group(&ann, "room", &["ben"]).await;
     let mut index = Index::default();
     index.catch_up(&service, 10).await;
-    let slip = say(&ann, "room", "a secret").await;
+    let slip = send(&ann, text("room", "1", "a secret")).await;
     let before = index.cursor.clone();
     index.until(&service, 10, 1).await;
     recall(&ann, "room", &slip["msgId"]).await;

@@ -5,7 +5,7 @@ use im_tests::client::Client;
 use im_tests::recall::{edit, recall};
 use im_tests::routes::{EXPORT, SYNC};
 use im_tests::shape;
-use im_tests::talk::{group, say, say_many};
+use im_tests::talk::{group, say, say_many, send, text};
 use im_tests::tenant::Tenant;
 use serde_json::{Value, json};
 
@@ -39,8 +39,8 @@ async fn everything_of_a_user_and_nothing_of_others() {
         say_many(&ben, name, 12).await;
         say(&ann, name, "by somebody else").await;
     }
-    let slip = say(&ben, "room", "a slip").await;
-    let draft = say(&ben, "room", "a draft").await;
+    let slip = send(&ben, text("room", "slip", "a slip")).await;
+    let draft = send(&ben, text("room", "draft", "a draft")).await;
     ben.ok(SYNC, json!({"conversationId": "hall", "autoAdvance": true})).await;
     edit(&ben, "room", &draft["msgId"], "a text").await;
     recall(&ben, "room", &slip["msgId"]).await;
@@ -50,8 +50,8 @@ async fn everything_of_a_user_and_nothing_of_others() {
     assert_eq!(memberships[0]["positions"][0]["deviceId"], "ben-phone");
     assert_eq!((&memberships[1]["role"], messages.len()), (&json!("member"), 26));
     assert!(messages.iter().all(|one| one["senderId"] == "ben"));
-    let text = format!("{messages:?}");
-    assert!(!text.contains("a slip") && !text.contains("a draft") && text.contains("a text"), "{text}");
+    let shown = format!("{messages:?}");
+    assert!(!shown.contains("a slip") && !shown.contains("a draft") && shown.contains("a text"), "{shown}");
     for limit in [1, 7] {
         assert_eq!(take_out(&admin, "ben", limit).await, (memberships.clone(), messages.clone()));
     }
