@@ -27,6 +27,7 @@ mod conformance {
     pub mod embedded;
     pub mod forgotten;
     pub mod global;
+    pub mod hidden;
     pub mod killed;
     pub mod lost;
     pub mod mortal;

@@ -2,6 +2,7 @@
 
 use super::Embedded;
 use super::access::{HEAD, Head};
+use super::hide::is_hidden;
 use super::messages::{COLUMNS, QUOTED, columns};
 use crate::message_row::read;
 use crate::params;
@@ -111,13 +112,15 @@ fn statement(range: &Range) -> String {
     )
 }
 
-/// The ids of the page. Of several types each is read by its own range of the index, so that a
+/// The ids of the page, without those that are hidden from the reader. Of several types each is read by its own range of the index, so that a
 /// rare type costs no scan.
 fn found(range: &Range, order: &str) -> String {
     let one = |filter: &str| {
         format!(
-            "SELECT msg_id FROM message WHERE cid = (SELECT cid FROM bounds) {filter}
-            AND msg_id > (SELECT above FROM bounds) AND msg_id < ?6 ORDER BY msg_id {order} LIMIT ?7"
+            "SELECT msg_id FROM message m WHERE cid = (SELECT cid FROM bounds) {filter}
+            AND msg_id > (SELECT above FROM bounds) AND msg_id < ?6 AND NOT {}
+            ORDER BY msg_id {order} LIMIT ?7",
+            is_hidden("m", "?3")
         )
     };
     if range.kinds.is_empty() {
