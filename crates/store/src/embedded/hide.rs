@@ -108,8 +108,7 @@ impl State {
             INSERT INTO hidden (cid, user, msg_id, counts)
             SELECT cid, ?2, msg_id, own IS NOT NULL AND sender <> ?2 FROM message
             WHERE cid = ?1 AND msg_id IN (SELECT value FROM json_each(?3))";
-        const TELL: &str =
-            "UPDATE member SET hidden_version = ?3, other = ?3 WHERE cid = ?1 AND user = ?2";
+        const TELL: &str = "UPDATE member SET hidden_version = ?3, other = ?3 WHERE cid = ?1 AND user = ?2";
         let ids: Vec<i64> = new.iter().map(|id| id.to_sql()).collect();
         let ids = serde_json::Value::from(ids).to_string();
         store.db.execute(HIDE, params![self.cid, actor.user.as_str(), ids])?;

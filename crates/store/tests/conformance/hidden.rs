@@ -207,7 +207,7 @@ fn what_was_taken_back_and_is_hidden_is_left_out_once<B: Backend>() {
     let store = backend.open();
     group(&store, "c", &["a", "b", "d"]);
     let ids: Vec<_> = (0..6).map(|n| send(&store, "a", "c", n).msg_id).collect();
-    let take_back = |at: usize| drop(revise(&store, &actor("a"), "c", ids[at], Change::Recall).unwrap());
+    let take_back = |at: usize| revise(&store, &actor("a"), "c", ids[at], Change::Recall).unwrap();
     let unread = || ["b", "d"].map(|name| conversation(&store, name, "c").unread);
     hide_in_c(&store, "b", &[ids[1]]);
     take_back(1);
@@ -243,7 +243,8 @@ fn the_last_message_is_the_newest_that_is_left<B: Backend>() {
         assert_eq!(listed.last, alone);
         alone.map(|last| (last.msg_id, last.seq, last.summary, last.status, last.sender))
     };
-    let of_a = |msg_id, seq, summary: &str, status| Some((msg_id, seq, summary.to_owned(), status, user("a")));
+    let of_a =
+        |msg_id, seq, summary: &str, status| Some((msg_id, seq, summary.to_owned(), status, user("a")));
     for (hidden, expected) in [
         (ids[1], of_a(ids[2], 5, "message 4", Status::Normal)),
         (ids[2], of_a(ids[0], 3, "message 2", Status::Normal)),
@@ -408,7 +409,10 @@ fn a_very_old_message_is_hidden_as_any_other<B: Backend>() {
     for _ in 0..2 {
         assert_eq!(ids_of(&walk(&store, "owner", "c", 100, Direction::Up)), left);
         assert_eq!(ids_of(&walk(&store, "a", "c", 100, Direction::Up)), all);
-        assert_eq!((conversation(&store, "owner", "c").unread, conversation(&store, "a", "c").unread), (398, 0));
+        assert_eq!(
+            (conversation(&store, "owner", "c").unread, conversation(&store, "a", "c").unread),
+            (398, 0)
+        );
         // Hot messages are trimmed by what comes and goes.
         all.push(send(&store, "a", "c", 1_000 + all.len()).msg_id);
         left.push(all[all.len() - 1]);

@@ -202,12 +202,14 @@ impl Taken {
         let is_changed = versions.membership > after;
         let is_read = is_own(standing.read_version);
         let is_set = is_own(standing.set_version);
+        // A control message has told of it.
         let is_revised = versions.revision > after || is_unclear && versions.revision > 0;
+        let is_hidden = standing.hidden_version > 0 && is_own(standing.hidden_version);
         // Who has joined meanwhile has seen nothing of what was said before.
         let may_have_joined = self.is_wide && is_changed || self.is_other && is_unclear;
         let has = [
-            (ChangeKind::Messages, self.is_said || versions.said > after || may_have_joined),
-            (ChangeKind::Revisions, is_revised),
+            (ChangeKind::Messages, self.is_said || versions.said > after || is_revised || may_have_joined),
+            (ChangeKind::Revisions, is_revised || is_hidden),
             (ChangeKind::Membership, is_changed || is_set),
             (ChangeKind::Read, is_read),
         ];
