@@ -22,7 +22,9 @@ impl From<Unhidable> for Error {
             Unhidable::Control => Refusal::Control.into(),
             Unhidable::TooMany => Self::conflict(
                 "msgIds",
-                format!("{HIDDEN_MAX} messages of the conversation are hidden from the user, and no more can be"),
+                format!(
+                    "{HIDDEN_MAX} messages of the conversation are hidden from the user, and no more can be"
+                ),
             ),
         }
     }

@@ -73,7 +73,10 @@ pub struct DeleteIn {
 pub enum Deletion {
     /// One for each message, in order.
     ForAll(Vec<Revision>),
-    ForMe { conversation: ConversationId, ids: Vec<MsgId> },
+    ForMe {
+        conversation: ConversationId,
+        ids: Vec<MsgId>,
+    },
 }
 
 impl DeleteIn {

@@ -487,7 +487,8 @@ pub(super) async fn cold<R: Redis, P: Postgres>(
             (SELECT count(*) FROM hidden h WHERE h.cid = c.cid AND h.user_id = $3::text AND h.counts = 1
                 AND h.msg_id > greatest(m.read_msg_id, $4::bigint) AND NOT EXISTS (SELECT 1 FROM revision v
                     WHERE v.cid = h.cid AND v.msg_id = h.msg_id AND v.countable > 0)),
-            m.floor, m.read_msg_id, m.read_countable, m.read_own, m.own, m.muted, o.msg_id, o.place,
+            m.floor, m.read_msg_id, m.read_countable, m.read_own, m.own, m.muted,
+            EXISTS (SELECT 1 FROM hidden h WHERE h.cid = c.cid AND h.user_id = $3::text)::int, o.msg_id, o.place,
             coalesce(o.own, 0)
         FROM conversation c
         JOIN member m ON m.cid = c.cid AND m.user_id = $3::text
@@ -552,6 +553,6 @@ fn cold_member(row: &mut Row) -> Result<Member> {
         muted: row.flag()?,
         read_version: u64::MAX,
         set_version: u64::MAX,
-        hidden_version: u64::MAX,
+        hidden_version: if row.flag()? { u64::MAX } else { 0 },
     })
 }

@@ -286,7 +286,8 @@ fn devices_of_who_hid_it_are_told_and_nobody_else<B: Backend>() {
         assert!(is_exact || of_it.kinds.contains(&ChangeKind::Revisions) || answer.reset.is_some());
         let again = global(&store, "b", None, &answer.cursor, 10).unwrap();
         if !B::REPEATS {
-            assert!(is_exact, "{of_it:?}");
+            // Numbers of another server say nothing about one of the index's.
+            assert!(is_exact || of_it.kinds == ChangeKind::ALL, "{of_it:?}");
             assert_eq!(again.changed, []);
             assert_eq!(global(&store, "a", None, &cursors[0], 10).unwrap().changed, []);
             assert_eq!(listed(&store, "b", 10)[0], above);

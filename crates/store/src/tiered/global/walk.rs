@@ -180,9 +180,13 @@ impl Taken {
 
     fn kinds(&self, standing: &Standing, known: Option<KnownBefore>) -> Vec<ChangeKind> {
         let Some(known) = known else {
-            let is_read = !standing.conversation.read_msg_id.is_none();
-            let kinds = [ChangeKind::Messages, ChangeKind::Membership];
-            return kinds.into_iter().chain(is_read.then_some(ChangeKind::Read)).collect();
+            // A device that begins anew may have what was hidden.
+            return only(&[
+                (ChangeKind::Messages, true),
+                (ChangeKind::Revisions, standing.hidden_version > 0),
+                (ChangeKind::Membership, true),
+                (ChangeKind::Read, !standing.conversation.read_msg_id.is_none()),
+            ]);
         };
         if standing.is_cold {
             // By which numbers it has changed is not kept.
@@ -213,11 +217,16 @@ impl Taken {
             (ChangeKind::Membership, is_changed || is_set),
             (ChangeKind::Read, is_read),
         ];
-        let mut kinds: Vec<_> = has.into_iter().filter_map(|(kind, has)| has.then_some(kind)).collect();
+        let mut kinds = only(&has);
         if kinds.is_empty() {
             // Something was told late, of a kind that is not kept.
             kinds = ChangeKind::ALL.to_vec();
         }
         kinds
     }
+}
+
+/// The kinds that hold.
+fn only(has: &[(ChangeKind, bool)]) -> Vec<ChangeKind> {
+    has.iter().filter_map(|(kind, has)| has.then_some(*kind)).collect()
 }
