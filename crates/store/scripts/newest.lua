@@ -6,12 +6,10 @@
 -- Gives {"verify"}; or {"ok", then for each: stamp below which SQL may have more ("" no more are needed),
 --       messages found, their stamps, newest first}.
 local PER_ITEM, FIXED = 3, 3
-local CONTROL = '7'
 
 local function counts_for(user, entry, revisions, is_hidden)
-    local said = read_value(entry[2][2])
-    return said.kind ~= CONTROL and not said.is_silent and said.sender ~= user and not is_gone(revisions, entry[1])
-        and not (is_hidden and is_hidden(entry[1]))
+    local sender = counted_sender(entry, revisions)
+    return sender and sender ~= user and not (is_hidden and is_hidden(entry[1]))
 end
 
 local wanted, out = tonumber(ARGV[2]), {'ok'}

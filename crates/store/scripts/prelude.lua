@@ -217,6 +217,12 @@ local function read_value(value)
     }
 end
 
+-- Who has said a message that counts; nil of one that does not, or was taken back. `revisions`: what revised() gave.
+local function counted_sender(entry, revisions)
+    local said = read_value(entry[2][2])
+    return not said.is_silent and not is_gone(revisions, entry[1]) and said.sender or nil
+end
+
 -- How many of a user's own messages above a stamp are hot and count. What was taken back counts for nobody. Where
 -- there are more than `most` messages to look at, also the stamp up to which it has looked.
 local function own_after(user, messages, stamp, most)
@@ -225,10 +231,7 @@ local function own_after(user, messages, stamp, most)
     repeat
         local entries = redis.call('XRANGE', messages, '(' .. stamp, '+', 'COUNT', CHUNK)
         for _, entry in ipairs(entries) do
-            local said = read_value(entry[2][2])
-            if said.sender == user and not said.is_silent and not is_gone(revisions, entry[1]) then
-                own = own + 1
-            end
+            if counted_sender(entry, revisions) == user then own = own + 1 end
             stamp = entry[1]
         end
         scanned = scanned + #entries

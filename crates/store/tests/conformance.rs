@@ -28,6 +28,7 @@ mod conformance {
     pub mod forgotten;
     pub mod global;
     pub mod hidden;
+    pub mod hidden_tiered;
     pub mod killed;
     pub mod lost;
     pub mod mortal;

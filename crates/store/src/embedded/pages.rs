@@ -37,7 +37,7 @@ fn page<P: Sqlite>(store: &Embedded<P>, actor: &Actor, query: PageQuery, room: &
     let (head, mut messages) = read_range(store, actor, &query.conversation, &range)?;
     let has_more = cut(&mut messages, query.limit, room);
     let is_ahead = query.direction == Direction::Down && cursor > head.head_msg_id;
-    let reset = is_ahead.then(|| ahead(store, &head)).transpose()?;
+    let reset = is_ahead.then(|| ahead(store, actor, &head)).transpose()?;
     Ok(Page {
         conversation: query.conversation,
         has_more,
@@ -50,9 +50,12 @@ fn page<P: Sqlite>(store: &Embedded<P>, actor: &Actor, query: PageQuery, room: &
 }
 
 /// What to tell a reader whose cursor lies beyond the newest message: it would never see another.
-fn ahead<P: Sqlite>(store: &Embedded<P>, head: &Head) -> Result<Reset> {
-    const STATEMENT: &str = "SELECT coalesce(min(msg_id), 0) FROM message WHERE cid = ?1 AND msg_id > ?2";
-    let mut rows = store.db.execute(STATEMENT, params![head.cid, head.floor])?;
+fn ahead<P: Sqlite>(store: &Embedded<P>, actor: &Actor, head: &Head) -> Result<Reset> {
+    let statement = format!(
+        "SELECT msg_id FROM message x WHERE cid = ?1 AND msg_id > ?2 AND NOT {} ORDER BY msg_id LIMIT 1",
+        is_hidden("x", "?3")
+    );
+    let mut rows = store.db.execute(&statement, params![head.cid, head.floor, actor.user.as_str()])?;
     let oldest = rows.first_mut().map_or(Ok(MsgId::NONE), |row| row.msg_id())?;
     Ok(Reset { reason: ResetReason::PositionAhead, oldest })
 }

@@ -1,5 +1,6 @@
 //! Devices follow a conversation.
 
+use super::hide::is_hidden;
 use super::pages::read_range;
 use super::{Embedded, access, devices};
 use crate::params;
@@ -80,9 +81,11 @@ impl Place {
                 place.msg_id, place.seq, coalesce(?6, place.msg_id),
                 (SELECT seq FROM message WHERE cid = head.cid AND msg_id <= coalesce(?6, place.msg_id)
                     ORDER BY msg_id DESC LIMIT 1),
-                coalesce((SELECT min(msg_id) FROM message WHERE cid = head.cid AND msg_id > floor), 0)
+                coalesce((SELECT msg_id FROM message x WHERE cid = head.cid AND msg_id > floor AND NOT {}
+                    ORDER BY msg_id LIMIT 1), 0)
             FROM head, place",
-            access::HEAD
+            access::HEAD,
+            is_hidden("x", "?3")
         );
         let parameters = params![
             actor.tenant.as_str(),
