@@ -212,12 +212,11 @@ impl<R: Redis, P: Postgres> Follower<'_, R, P> {
         let after = format!("({}", stamp::text(head.floor));
         let first = arguments![self.place.messages(), after, "+", "COUNT", 1_u64];
         let node = self.store.node(self.store.node_of(self.place.partition))?;
-        // Its id, and the field of its value.
         let mut entry = Reply::new(node.redis.command("XRANGE", first).await?);
         if entry.left() == 0 {
             return Ok(None);
         }
-        (entry.text()?, entry.text()?);
+        let (_id, _field) = (entry.text()?, entry.text()?);
         Ok(Some(read::start_of(&entry.bytes()?)?.1))
     }
 

@@ -19,17 +19,20 @@ pub(super) fn statement() -> String {
     )
 }
 
+/// The stamp of an entry, and one of its messages, with whether it would be unread.
+type One<'a> = (MsgId, &'a Hidden, MsgId, bool);
+
 pub(super) fn parameters_of(begin: Vec<Value>, entries: &[Entry]) -> Vec<Value> {
     let all = entries.iter().filter_map(|entry| match &entry.body {
         Body::Hidden(hidden) => Some((entry.stamp, hidden)),
         _ => None,
     });
-    let messages: Vec<(MsgId, &Hidden, MsgId, bool)> = all
+    let messages: Vec<One<'_>> = all
         .flat_map(|(stamp, hidden)| {
             hidden.messages.iter().map(move |(id, counts)| (stamp, hidden, *id, *counts))
         })
         .collect();
-    let numbers = |number: &dyn Fn(&(MsgId, &Hidden, MsgId, bool)) -> i64| {
+    let numbers = |number: &dyn Fn(&One<'_>) -> i64| {
         Value::Integers(messages.iter().map(|one| Some(number(one))).collect())
     };
     let mut parameters = begin;
