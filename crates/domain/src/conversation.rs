@@ -92,6 +92,8 @@ pub struct Conversation {
     pub id: ConversationId,
     pub kind: ConversationKind,
     pub member_count: u64,
+    /// The newest message, control messages aside, that the user may see, among the newest
+    /// [`crate::limits::LAST_LOOK_MAX`] where they are fast to read and as many below.
     pub last: Option<LastMessage>,
     pub head_seq: u64,
     pub unread: u64,

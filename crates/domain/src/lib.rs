@@ -7,6 +7,7 @@ pub mod device;
 pub mod error;
 pub mod ext;
 pub mod global;
+pub mod hide;
 pub mod limits;
 pub mod message;
 pub mod msg_id;

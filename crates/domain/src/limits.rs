@@ -88,6 +88,14 @@ pub const EDIT_MS_DEFAULT: u64 = 86_400_000;
 pub const EDITS_MAX: usize = 100;
 /// Most messages that are deleted by one call.
 pub const DELETE_IDS_MAX: usize = 100;
+/// Most messages that a user hides from oneself by one call: as many as are deleted by one.
+pub const HIDE_IDS_MAX: usize = DELETE_IDS_MAX;
+/// Most messages that a user has hidden in one conversation, about: every page steps over them. Calls at once may
+/// each bring it to this number.
+pub const HIDDEN_MAX: u64 = 10_000;
+/// Messages that are looked at, where they are fast to read and again where they are not, for the last one of a
+/// conversation that a user has not hidden: a list shows none beyond.
+pub const LAST_LOOK_MAX: u64 = 100;
 /// Longest reason of a revision, in characters: a line for who reads the trace.
 pub const REASON_CHARS_MAX: usize = 200;
 /// Most conversations that a user names as muted in one call.

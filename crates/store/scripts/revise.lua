@@ -143,14 +143,14 @@ end
 
 local version, others = next_version(), {}
 if redis.call('HLEN', KEYS[4]) <= tonumber(ARGV[13]) then
-    note_all(for_members('s', KEYS[4]), ARGV[4], version, ARGV[15], ARGV[14], others)
+    note_all(for_members('o', KEYS[4]), ARGV[4], version, ARGV[15], ARGV[14], others)
 end
 if head.new_front then redis.call('HSET', KEYS[3], 'front', head.new_front) end
 if found[11] == target then
     redis.call('HSET', KEYS[3], 'last_summary', ARGV[18], 'shown_status', STATUS[action])
 end
 redis.call('HSET', KEYS[3], 'seq', head.seq, 'count', head.count, 'epoch', clock.epoch, 'last', head.last, 'logged', logged,
-    'update_time', ms + TIME_ZERO, 'version', version, 'placed', version, 'revision_version', version)
+    'update_time', ms + TIME_ZERO, 'revision_version', version)
 save(clock)
 count_waiting(KEYS[1], string.match(ARGV[4], '^[^/]+'), 1)
 stay_hot({ KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7] })

@@ -2,10 +2,11 @@
 --
 -- KEYS  for each user in a conversation: clock, head, members, own, messages
 -- ARGV  1 run, 2 stamp up to which messages have expired, then the users
--- Gives {"verify"}; or {"ok", then for each 11 values}: state (0 not hot, 1 hot, 2 hot under another base), position
+-- Gives {"verify"}; or {"ok", then for each 12 values}: state (0 not hot, 1 hot, 2 hot under another base), position
 --       of its database, cid, last, countable messages, stamp from which on all are hot, member ("" none), own, countable messages up to
 --       the oldest hot message that has not expired (0 none), its stamp ("" none), places among those that count
---       of messages after the read position that were taken back, the first hundred, with commas between.
+--       of messages after the read position that were taken back, the first hundred, with commas between, and in the
+--       same way stamps of those that would be unread, had the user not hidden them.
 local PER_ITEM, FIXED, RECALLED_MAX = 5, 2, 100
 local out = {'ok'}
 for i = 1, #KEYS / PER_ITEM do
@@ -33,5 +34,12 @@ for i = 1, #KEYS / PER_ITEM do
         for score = 2, #found, 2 do recalled[#recalled + 1] = found[score] end
     end
     out[#out + 1] = table.concat(recalled, ',')
+    local hidden = {}
+    if read then
+        local ms, low = string.match(member, '^%d+ %d+ %d+ (%d+) (%d+)')
+        local after = later(ms .. '-' .. low, ARGV[2])
+        hidden = hidden_after(ARGV[FIXED + i], KEYS[k + 5], after, RECALLED_MAX)
+    end
+    out[#out + 1] = table.concat(hidden, ',')
 end
 return out

@@ -52,12 +52,10 @@ if reset == '' and start ~= position and later(start, position) == start then
 end
 
 local hot = hot_from(head[6], head[8], last, KEYS[5])
-local out = {'ok', clock.epoch, head[2], head[3], head[4], last, hot, member, '', reset, position, before,
-    before_seq, start_seq}
-if reset ~= '' or ARGV[10] == '0' then return out end
-local revisions = revised(KEYS[5])
+local out = {'ok', clock.epoch, head[2], head[3], head[4], last, hot, member, ''}
+local SCANNED = #out
+for _, fact in ipairs({ reset, position, before, before_seq, start_seq }) do out[#out + 1] = fact end
+if reset ~= '' then return out end
 local above = floor_of(head[3], member, later(start, ARGV[9]))
-for _, entry in ipairs(redis.call('XRANGE', KEYS[5], '(' .. above, '+', 'COUNT', ARGV[10])) do
-    take(out, KEYS[5], entry, revisions)
-end
+out[SCANNED] = take_range(out, KEYS[5], ARGV[5], false, above, '+', tonumber(ARGV[10]), '')
 return out

@@ -27,6 +27,8 @@ mod conformance {
     pub mod embedded;
     pub mod forgotten;
     pub mod global;
+    pub mod hidden;
+    pub mod hidden_tiered;
     pub mod killed;
     pub mod lost;
     pub mod mortal;

@@ -131,7 +131,7 @@ async fn wrong_type_in_reading() {
         (EDIT, "content", vec![json!(5), json!(null), json!({"text": "x"})]),
         (DELETE, "msgIds", no_ids.iter().map(|bad| json!([bad])).collect()),
         (DELETE, "msgIds", vec![json!([]), json!(vec!["1"; 101]), json!("1")]),
-        (DELETE, "scope", vec![json!("me"), json!("ALL"), json!(null), json!(1)]),
+        (DELETE, "scope", vec![json!("mine"), json!("ALL"), json!(null), json!(1)]),
         (DELETE, "reason", vec![json!(5), json!([])]),
         (VERSIONS, "msgId", no_ids.clone()),
         (GET, "msgIds", no_ids.iter().map(|bad| json!([bad])).collect()),

@@ -149,6 +149,8 @@ pub struct ConversationOut<'a> {
     #[schemars(with = "Text<ConversationKind>")]
     r#type: &'static str,
     member_count: u64,
+    /// The newest message, control messages aside, that the user may see; null also when the user has hidden the newest
+    /// hundred, or somewhat more.
     last_msg: Option<LastMessageOut<'a>>,
     head_seq: u64,
     unread: u64,

@@ -134,6 +134,10 @@ impl Storage for Canned {
         elsewhere()
     }
 
+    async fn hide(&self, _: &Actor, _: &ConversationId, _: &[MsgId]) -> Result<Vec<Result<()>>> {
+        elsewhere()
+    }
+
     async fn versions(&self, _: &Actor, _: &ConversationId, _: MsgId) -> Result<Vec<Version>> {
         elsewhere()
     }

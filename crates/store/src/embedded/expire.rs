@@ -54,6 +54,7 @@ fn purge<P: Sqlite>(store: &Embedded<P>, cid: i64, up_to: MsgId) -> Result<u64> 
         RETURNING msg_id, seq, countable";
     // What is gone was purged in order, so none of these is of a message that is kept.
     const REVISIONS: &str = "DELETE FROM revision WHERE cid = ?1 AND msg_id <= ?2";
+    const HIDDEN: &str = "DELETE FROM hidden WHERE cid = ?1 AND msg_id <= ?2";
     const MARK: &str = "
         UPDATE conversation SET purged_msg_id = ?2, purged_seq = ?3, purged_countable = ?4
         WHERE cid = ?1 AND purged_msg_id < ?2";
@@ -65,6 +66,7 @@ fn purge<P: Sqlite>(store: &Embedded<P>, cid: i64, up_to: MsgId) -> Result<u64> 
     }
     let (msg_id, seq, countable) = newest;
     store.db.execute(REVISIONS, params![cid, msg_id])?;
+    store.db.execute(HIDDEN, params![cid, msg_id])?;
     store.db.execute(MARK, params![cid, msg_id, seq, countable])?;
     Ok(count)
 }

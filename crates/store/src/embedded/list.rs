@@ -1,6 +1,7 @@
 //! Conversations as their members see them: one by one, and as a list, newest first.
 
 use super::Embedded;
+use super::hide::is_hidden;
 use super::index::WIDE;
 use super::unread::unread;
 use crate::params;
@@ -8,6 +9,7 @@ use crate::sql::{Row, SqlError};
 use crate::sqlite::Sqlite;
 use im_domain::conversation::{Conversation, ConversationKind, ConversationList, LastMessage, list_cursor};
 use im_domain::device::Totals;
+use im_domain::limits::LAST_LOOK_MAX;
 use im_domain::message::{Kind, SUMMARY_BYTES, Status, summary_of_bytes};
 use im_domain::storage::Actor;
 use im_domain::{ConversationId, Error, Result, UserId};
@@ -22,11 +24,21 @@ fn columns() -> String {
     )
 }
 
-/// Joins the store and the last message that the member may see. ?4: the newest id that has expired.
-const JOINS: &str = "
-    JOIN store s ON s.id = 1
-    LEFT JOIN message x ON x.cid = c.cid AND x.msg_id = c.shown_msg_id AND x.msg_id > ?4
-        AND (c.history = 0 OR m.user IS NULL OR x.msg_id > m.floor)";
+/// Joins the store and the last message that the member may see, among the newest few. ?4: the newest id that has
+/// expired.
+fn joins() -> String {
+    format!(
+        "JOIN store s ON s.id = 1
+        LEFT JOIN message x ON x.cid = c.cid AND x.msg_id = (
+            SELECT l.msg_id FROM (
+                SELECT cid, msg_id, kind FROM message WHERE cid = c.cid AND msg_id <= c.shown_msg_id AND msg_id > ?4
+                    AND (c.history = 0 OR m.user IS NULL OR msg_id > m.floor)
+                ORDER BY msg_id DESC LIMIT {LAST_LOOK_MAX}) l
+            WHERE l.kind <> {} AND NOT {} ORDER BY l.msg_id DESC LIMIT 1)",
+        Kind::Recall.number(),
+        is_hidden("l", "m.user"),
+    )
+}
 
 /// One conversation for one of its members.
 pub(super) fn one<P: Sqlite>(
@@ -56,9 +68,10 @@ pub(super) fn after_change<P: Sqlite>(
 
 fn find<P: Sqlite>(store: &Embedded<P>, actor: &Actor, id: &ConversationId) -> Result<(Conversation, bool)> {
     let statement = format!(
-        "SELECT {} FROM conversation c LEFT JOIN member m ON m.cid = c.cid AND m.user = ?2 {JOINS}
+        "SELECT {} FROM conversation c LEFT JOIN member m ON m.cid = c.cid AND m.user = ?2 {}
         WHERE c.tenant = ?1 AND c.name = ?5",
-        columns()
+        columns(),
+        joins()
     );
     let parameters = params![
         actor.tenant.as_str(),
@@ -111,9 +124,10 @@ fn list_statement() -> String {
             SELECT m.cid, max(c.version, m.joined) FROM member m JOIN conversation c ON c.cid = m.cid
             WHERE m.tenant = ?1 AND m.user = ?2 AND m.recency = {WIDE} AND max(c.version, m.joined) < ?5
             ORDER BY 2 DESC LIMIT ?6) f
-        JOIN conversation c ON c.cid = f.cid JOIN member m ON m.cid = c.cid AND m.user = ?2 {JOINS}
+        JOIN conversation c ON c.cid = f.cid JOIN member m ON m.cid = c.cid AND m.user = ?2 {}
         ORDER BY f.recency DESC",
-        columns()
+        columns(),
+        joins()
     )
 }
 

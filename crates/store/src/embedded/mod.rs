@@ -17,6 +17,7 @@ mod devices;
 mod expire;
 mod global;
 mod head;
+mod hide;
 mod index;
 mod list;
 mod members;
@@ -141,6 +142,15 @@ impl<P: Sqlite> Storage for Embedded<P> {
 
     async fn revise(&self, actor: &Actor, revision: &Revision) -> Result<Revised> {
         revise::revise(self, actor, revision)
+    }
+
+    async fn hide(
+        &self,
+        actor: &Actor,
+        conversation: &ConversationId,
+        ids: &[MsgId],
+    ) -> Result<Vec<Result<()>>> {
+        hide::hide(self, actor, conversation, ids)
     }
 
     async fn versions(

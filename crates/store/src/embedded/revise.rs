@@ -197,7 +197,6 @@ impl State {
         const GONE: &str = "
             UPDATE message SET status = ?3, content = x'', ext = NULL, edit_time = NULL
             WHERE cid = ?1 AND msg_id = ?2";
-        const CONVERSATION: &str = "UPDATE conversation SET revision_version = ?2 WHERE cid = ?1";
         let (cid, msg_id) = (self.head.cid, revision.msg_id);
         match &revision.change {
             Change::Edit { content } => {
@@ -209,7 +208,7 @@ impl State {
                 store.db.execute(GONE, params![cid, msg_id, status.number()])?;
             }
         }
-        store.db.execute(CONVERSATION, params![cid, self.head.version]).map(|_| ())
+        Ok(())
     }
 }
 

@@ -8,6 +8,7 @@
 
 mod conversations;
 mod forgotten;
+mod hidden;
 mod members;
 mod revisions;
 mod rows;
@@ -85,6 +86,9 @@ pub(super) async fn apply<R: Redis, P: Postgres>(
         }
         [Entry { body: Body::Forgotten(_), .. }, ..] => {
             (forgotten::statement(), forgotten::parameters_of(begin, entries))
+        }
+        [Entry { body: Body::Hidden(_), .. }, ..] => {
+            (hidden::statement(), hidden::parameters_of(begin, entries))
         }
         _ => (rows::statement(), rows::parameters_of(begin, entries, store.now_ms())),
     };

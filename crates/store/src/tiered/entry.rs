@@ -12,6 +12,8 @@
 //! - `v ms low conversation cid message action control countable sender user role time` and a reason: a message was
 //!   recalled or deleted
 //! - `e`, the same up to the time, `reason-bytes`, a reason and the content that it has now: a message was edited
+//! - `h ms low conversation cid user version` and a line `stamp 0|1` for each message: the user has hidden them; 1: it
+//!   would be unread
 //! - `a ms low own-id conversation`: a pair's chat has an id of its own
 //! - `f ms low conversation cid user device`: the device has no position any more
 //! - `d ms low user device time`: a device of a user has synced (ms since 1970)
@@ -41,6 +43,7 @@ pub(super) enum Body {
     Conversation(Made),
     Members(Change),
     Revision(Revision),
+    Hidden(Hidden),
     Alias(String),
     Forgotten(Forgotten),
     User(UserChange),
@@ -91,6 +94,15 @@ pub(super) struct Revision {
     pub reason: String,
     /// What an edit gave.
     pub content: String,
+}
+
+/// Messages that a user has hidden, each with whether it would be unread for the user.
+pub(super) struct Hidden {
+    pub cid: MsgId,
+    pub user: String,
+    /// Number of the change.
+    pub version: u64,
+    pub messages: Vec<(MsgId, bool)>,
 }
 
 /// A device whose position is to go.
@@ -192,6 +204,7 @@ impl Entry {
                 let reason = lines.bytes(length)?;
                 Body::Revision(Revision { reason, content: lines.rest()?, ..revision })
             }
+            "h" => Body::Hidden(hidden(&mut lines)?),
             "a" => Body::Alias(lines.text()?.to_owned()),
             "f" => Body::Forgotten(Forgotten {
                 cid: lines.stamp()?,
@@ -245,6 +258,7 @@ impl Entry {
             Body::Message(_) | Body::Position(_) | Body::Read(_) | Body::User(_) => Class::Rows,
             Body::Conversation(_) => Class::Conversations,
             Body::Forgotten(_) => Class::Forgotten,
+            Body::Hidden(_) => Class::Hidden,
             Body::Members(_) | Body::Revision(_) | Body::Alias(_) => Class::Single,
         }
     }
@@ -266,6 +280,7 @@ pub(super) enum Class {
     Rows,
     Conversations,
     Forgotten,
+    Hidden,
     /// Each by itself.
     Single,
 }
@@ -295,6 +310,16 @@ fn revision(lines: &mut Lines<'_>) -> Option<Revision> {
         reason: String::new(),
         content: String::new(),
     })
+}
+
+fn hidden(lines: &mut Lines<'_>) -> Option<Hidden> {
+    let (cid, user, version) = (lines.stamp()?, lines.text()?.to_owned(), lines.number()?);
+    let mut messages = Vec::new();
+    while !lines.0.is_empty() {
+        let (id, counts) = lines.text()?.split_once(' ')?;
+        messages.push((stamp::parse(id)?, counts == "1"));
+    }
+    Some(Hidden { cid, user, version, messages })
 }
 
 fn change(lines: &mut Lines<'_>) -> Option<Change> {
@@ -407,6 +432,11 @@ mod tests {
         assert_eq!(parse("g", "7-1\n3\n99\n5\n! a 1\n~ 1\n").unwrap().class(), Class::Single);
         assert_eq!(parse("a", "other\n").unwrap().class(), Class::Single);
         assert_eq!(parse("f", "7-1\nu\nd\n").unwrap().class(), Class::Forgotten);
+        let Some(Body::Hidden(hidden)) = parse("h", "7-1\nu\n5\n6-2 1\n8-0 0\n").map(|entry| entry.body)
+        else {
+            panic!("nothing hidden")
+        };
+        assert_eq!(hidden.messages, [(stamp::join(6, 2), true), (stamp::join(8, 0), false)]);
         assert!(parse("z", "").is_none());
     }
 
@@ -453,7 +483,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_are_read_or_refused_and_never_a_crash(bytes: Vec<u8>, kind in "[mpkcgveafdxw]") {
+        fn any_bytes_are_read_or_refused_and_never_a_crash(bytes: Vec<u8>, kind in "[mpkcgveafdxwh]") {
             let _entry = Entry::parse("1-0", &bytes);
             let _entry = parse(&kind, &String::from_utf8_lossy(&bytes));
         }

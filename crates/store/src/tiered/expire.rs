@@ -76,6 +76,12 @@ async fn step<P: Postgres>(db: &P, after: MsgId, up_to: MsgId) -> Result<(u64, O
                     ORDER BY r.msg_id LIMIT $4::bigint) x
                 LIMIT $4::bigint) d
             WHERE v.cid = d.cid AND v.msg_id = d.msg_id),
+        unhidden AS (DELETE FROM hidden h USING (
+                SELECT DISTINCT x.cid, x.msg_id FROM part s CROSS JOIN LATERAL (
+                    SELECT cid, msg_id FROM hidden r WHERE r.cid = s.cid AND r.msg_id <= $2::bigint
+                    ORDER BY r.msg_id LIMIT $4::bigint) x
+                LIMIT $4::bigint) d
+            WHERE h.cid = d.cid AND h.msg_id = d.msg_id),
         counted AS (UPDATE conversation c SET stored = c.stored - g.shown
             FROM (SELECT cid, count(*) AS shown FROM gone WHERE coalesce(copy_of, 0) = 0 GROUP BY cid) g
             WHERE c.cid = g.cid)

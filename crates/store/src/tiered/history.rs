@@ -33,7 +33,7 @@ pub(super) async fn range<R: Redis, P: Postgres>(
     }
     let mut persisted = range.clone();
     persisted.below = range.below.min(head.hot);
-    let messages = rows::range(db, head.cid, &persisted, head.floor).await?;
+    let messages = rows::range(db, head.sight(actor), &persisted).await?;
     match is_whole || messages.len() > range.limit as usize {
         true => Ok((head, messages)),
         false => Err(away()),
@@ -52,7 +52,7 @@ pub(super) async fn by_id<R: Redis, P: Postgres>(
     if ids.iter().any(|id| *id >= head.hot) {
         return Err(away());
     }
-    let found = rows::by_id(db, head.cid, ids, head.floor).await?;
+    let found = rows::by_id(db, head.sight(actor), ids).await?;
     Ok(found.into_iter().map(|message| (message.msg_id, message)).collect())
 }
 

@@ -23,6 +23,7 @@ mod drain;
 mod entry;
 mod expire;
 mod global;
+mod hide;
 mod history;
 mod home;
 mod index;
@@ -293,6 +294,15 @@ impl<R: Redis, P: Postgres> Storage for Tiered<R, P> {
 
     async fn revise(&self, actor: &Actor, revision: &Revision) -> Result<Revised> {
         revise::revise(self, actor, revision).await
+    }
+
+    async fn hide(
+        &self,
+        actor: &Actor,
+        conversation: &ConversationId,
+        ids: &[MsgId],
+    ) -> Result<Vec<Result<()>>> {
+        hide::hide(self, actor, conversation, ids).await
     }
 
     async fn versions(

@@ -3,6 +3,7 @@
 use super::keys::Place;
 use super::record::{Record, summary_of_start};
 use super::revised::Become;
+use super::rows::Sight;
 use super::warm::{Warmth, warm};
 use super::{Tiered, limits, rows, script, stamp, unknown_word};
 use crate::arguments;
@@ -12,7 +13,7 @@ use im_domain::conversation::History;
 use im_domain::message::{Message, Quote, QuoteStatus, Status, summary_of_bytes};
 use im_domain::page::{Direction, Range};
 use im_domain::storage::Actor;
-use im_domain::{Error, MsgId, Result};
+use im_domain::{Error, MsgId, Result, UserId};
 use std::collections::HashMap;
 
 /// What a reader has to know of a hot conversation.
@@ -25,7 +26,7 @@ pub(super) struct Head {
     pub hot: MsgId,
     /// Up to this id the reader sees nothing.
     pub floor: MsgId,
-    /// Where a search for types was cut off.
+    /// Where a search behind other messages was cut off.
     pub scanned: Option<MsgId>,
 }
 
@@ -52,6 +53,10 @@ pub(super) async fn ask_hot<R: Redis, P: Postgres>(
 }
 
 impl Head {
+    pub fn sight<'a>(&self, actor: &'a Actor) -> Sight<'a> {
+        Sight { cid: self.cid, floor: self.floor, user: &actor.user }
+    }
+
     /// Takes the first values that `page.lua`, `get.lua` and `sync.lua` give.
     pub fn take(reply: &mut Reply, expired: MsgId) -> Result<Self> {
         let epoch = reply.text()?;
@@ -135,6 +140,17 @@ fn value(value: &[u8]) -> Result<(u64, Record)> {
         .ok_or_else(|| Error::internal("a message in the hot store is malformed"))
 }
 
+/// Kind, `seq`, sender and summary of a stream entry's value of which at least the start is there.
+pub(super) fn start_of(value: &[u8]) -> Result<(u64, u64, UserId, String)> {
+    let start = || {
+        let kind = std::str::from_utf8(value.split(|byte| *byte == b'\n').next()?).ok()?.parse().ok()?;
+        let (seq, record) = body(value)?;
+        let (sender, summary) = summary_of_start(record)?;
+        Some((kind, seq, sender, summary))
+    };
+    start().ok_or_else(|| Error::internal("a message in the hot store is malformed"))
+}
+
 fn body(value: &[u8]) -> Option<(u64, &[u8])> {
     let mut parts = value.splitn(4, |byte| *byte == b'\n').skip(1);
     let seq = std::str::from_utf8(parts.next()?).ok()?.parse().ok()?;
@@ -146,6 +162,7 @@ pub(super) async fn hot_messages<R: Redis, P: Postgres>(
     store: &Tiered<R, P>,
     place: &Place,
     head: &Head,
+    actor: &Actor,
     reply: &mut Reply,
 ) -> Result<Vec<Message>> {
     let mut messages = Vec::with_capacity(reply.left() / 5);
@@ -156,7 +173,7 @@ pub(super) async fn hot_messages<R: Redis, P: Postgres>(
         messages.push(message);
     }
     if !cold.is_empty() {
-        let found = rows::quotes(store.sql(place.partition).await?, head.cid, &cold, head.floor).await?;
+        let found = rows::quotes(store.sql(place.partition).await?, head.sight(actor), &cold).await?;
         fill_quotes(&mut messages, &found);
     }
     Ok(messages)
@@ -177,19 +194,32 @@ pub(super) async fn range<R: Redis, P: Postgres>(
     place: &Place,
     range: &Range,
 ) -> Result<(Head, Vec<Message>)> {
+    let (head, hot) = hot_part(store, actor, place, range, 0).await?;
+    let hot = hot_rest(store, actor, place, range, head.scanned, hot).await?;
+    let messages = with_cold(store, actor, place, &head, range, hot).await?;
+    Ok((head, messages))
+}
+
+/// Goes on with the hot messages of a range where a search was cut off.
+pub(super) async fn hot_rest<R: Redis, P: Postgres>(
+    store: &Tiered<R, P>,
+    actor: &Actor,
+    place: &Place,
+    range: &Range,
+    mut scanned: Option<MsgId>,
+    mut hot: Vec<Message>,
+) -> Result<Vec<Message>> {
     let mut part = range.clone();
-    let mut hot = Vec::new();
-    let head = loop {
+    while let Some(id) = scanned {
+        match part.direction {
+            Direction::Up => part.below = id,
+            Direction::Down => part.above = id,
+        }
         let (head, messages) = hot_part(store, actor, place, &part, hot.len()).await?;
         hot.extend(messages);
-        match head.scanned {
-            Some(id) if part.direction == Direction::Up => part.below = id,
-            Some(id) => part.above = id,
-            None => break head,
-        }
-    };
-    let messages = with_cold(store, place, &head, range, hot).await?;
-    Ok((head, messages))
+        scanned = head.scanned;
+    }
+    Ok(hot)
 }
 
 async fn hot_part<R: Redis, P: Postgres>(
@@ -215,13 +245,14 @@ async fn hot_part<R: Redis, P: Postgres>(
     let keys = [place.clock(), place.head(), place.members(), place.messages()];
     let (_, mut reply) = ask_hot(store, place, &script::PAGE, &keys, &arguments).await?;
     let head = Head::take(&mut reply, expired)?;
-    let messages = hot_messages(store, place, &head, &mut reply).await?;
+    let messages = hot_messages(store, place, &head, actor, &mut reply).await?;
     Ok((head, messages))
 }
 
 /// Adds to the hot messages of a range those that lie below, where there may be some.
 pub(super) async fn with_cold<R: Redis, P: Postgres>(
     store: &Tiered<R, P>,
+    actor: &Actor,
     place: &Place,
     head: &Head,
     range: &Range,
@@ -235,7 +266,7 @@ pub(super) async fn with_cold<R: Redis, P: Postgres>(
     if !may_have_some || (range.direction == Direction::Up && hot.len() >= wanted) {
         return Ok(hot);
     }
-    let mut cold = rows::range(store.sql(place.partition).await?, head.cid, &below, head.floor).await?;
+    let mut cold = rows::range(store.sql(place.partition).await?, head.sight(actor), &below).await?;
     match range.direction {
         Direction::Up => hot.append(&mut cold),
         Direction::Down => {
@@ -280,13 +311,13 @@ pub(super) async fn by_id<R: Redis, P: Postgres>(
         return Err(unknown_word("get", &word));
     }
     let head = Head::take(&mut reply, expired)?;
-    let mut found = hot_messages(store, place, &head, &mut reply).await?;
+    let mut found = hot_messages(store, place, &head, actor, &mut reply).await?;
     found.retain(|message| message.msg_id > head.floor);
     let is_cold = |id: &MsgId| *id < head.hot && *id > head.floor;
     let hot: Vec<MsgId> = found.iter().map(|message| message.msg_id).collect();
     let cold: Vec<MsgId> = ids.iter().copied().filter(|id| is_cold(id) && !hot.contains(id)).collect();
     if !cold.is_empty() {
-        found.extend(rows::by_id(store.sql(place.partition).await?, head.cid, &cold, head.floor).await?);
+        found.extend(rows::by_id(store.sql(place.partition).await?, head.sight(actor), &cold).await?);
     }
     Ok(found.into_iter().map(|message| (message.msg_id, message)).collect())
 }

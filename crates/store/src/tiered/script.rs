@@ -47,6 +47,7 @@ scripts! {
     DUE "due" false,
     FORGET "forget" true,
     GET "get" true,
+    HIDE "hide" false,
     INDEX "index" false,
     LEFT "left" true,
     LETTERS "letters" false,

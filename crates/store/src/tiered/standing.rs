@@ -24,6 +24,8 @@ pub(super) struct Standing {
     /// Number of the last change of the member's read position, and of the member's own settings.
     pub read_version: u64,
     pub set_version: u64,
+    /// Number of the change with which the member last hid something.
+    pub hidden_version: u64,
     /// Of a conversation that is hot: up to this number no change of any that its server was asked about is missing.
     pub seen_up_to: LookedUp,
 }
@@ -91,6 +93,7 @@ impl Standing {
             is_cold: view.state != State::Hot,
             read_version: member.read_version,
             set_version: member.set_version,
+            hidden_version: member.hidden_version,
             seen_up_to,
         }))
     }

@@ -35,7 +35,8 @@ pub(super) async fn sync<R: Redis, P: Postgres>(
         kinds: Vec::new(),
         limit: query.limit,
     };
-    let mut messages = read::with_cold(store, &follower.place, &place.head, &range, hot).await?;
+    let hot = read::hot_rest(store, actor, &follower.place, &range, place.head.scanned, hot).await?;
+    let mut messages = read::with_cold(store, actor, &follower.place, &place.head, &range, hot).await?;
     let has_more = cut(&mut messages, query.limit, &mut { PAGE_CONTENT_BYTES_MAX });
     let cursor = messages.last().map_or(start, |message| message.msg_id);
     let position = match query.auto_advance && cursor > place.position {
@@ -124,7 +125,8 @@ impl<R: Redis, P: Postgres> Follower<'_, R, P> {
                 "unplaced" => self.recall().await?,
                 "ok" => {
                     let standing = Standing::take(&mut reply, expired)?;
-                    let messages = read::hot_messages(self.store, place, &standing.head, &mut reply).await?;
+                    let messages =
+                        read::hot_messages(self.store, place, &standing.head, self.actor, &mut reply).await?;
                     return Ok((standing, messages));
                 }
                 word => return Err(unknown_word("sync", word)),
@@ -188,13 +190,34 @@ impl<R: Redis, P: Postgres> Follower<'_, R, P> {
         if start.is_none() || start >= head.floor {
             return Ok(None);
         }
-        let next = messages.first().map_or(head.seq + 1, |message| message.seq);
-        let follows = self.seq_at(standing, start).await?.is_some_and(|seq| seq + 1 == next);
-        if follows {
+        let given = messages.first().map_or(head.seq + 1, |message| message.seq);
+        let before = self.seq_at(standing, start).await?;
+        let follows = |next: u64| before.is_some_and(|seq| seq + 1 == next);
+        if follows(given) || self.first_kept(head).await?.is_some_and(follows) {
             return Ok(None);
         }
         let oldest = read::oldest(self.store, self.actor, &self.place).await?;
         Ok(Some(Reset { reason: ResetReason::Expired, oldest }))
+    }
+
+    /// `seq` of the oldest message that is kept, even if it is hidden from the user.
+    async fn first_kept(&self, head: &Head) -> Result<Option<u64>> {
+        if head.floor.number() + 1 < head.hot.number() {
+            let db = self.store.sql(self.place.partition).await?;
+            let cold = rows::seq_after(db, head.cid, head.floor).await?;
+            if cold.is_some() {
+                return Ok(cold);
+            }
+        }
+        let after = format!("({}", stamp::text(head.floor));
+        let first = arguments![self.place.messages(), after, "+", "COUNT", 1_u64];
+        let node = self.store.node(self.store.node_of(self.place.partition))?;
+        let mut entry = Reply::new(node.redis.command("XRANGE", first).await?);
+        if entry.left() == 0 {
+            return Ok(None);
+        }
+        let (_id, _field) = (entry.text()?, entry.text()?);
+        Ok(Some(read::start_of(&entry.bytes()?)?.1))
     }
 
     /// `seq` of the newest message up to `start`, as far as it is known.

@@ -1,6 +1,8 @@
 //! Conversations as a user sees them.
 
 use super::keys::Place;
+use super::revised::Become;
+use super::rows::{SHOWN, is_hidden};
 use super::version::version_of;
 use super::warm::{Warmth, warm};
 use super::{Tiered, limits, read, script, stamp};
@@ -10,6 +12,7 @@ use crate::sql::{Row, Value};
 use crate::{arguments, params};
 use im_domain::conversation::{Conversation, ConversationKind, History, LastMessage};
 use im_domain::global::LookedUp;
+use im_domain::limits::LAST_LOOK_MAX;
 use im_domain::message::{Kind, SUMMARY_BYTES, Status, summary_of_bytes};
 use im_domain::storage::Actor;
 use im_domain::{ConversationId, Error, MsgId, Result, UserId};
@@ -51,6 +54,10 @@ pub(super) struct Facts {
     shown_status: Status,
     /// Messages after the member's read position that count and were taken back.
     recalled: u64,
+    /// Those that have not expired and would be unread, had the member not hidden them; nobody has taken them back.
+    hidden: u64,
+    /// The member has hidden the last message, and the newest that is left is in SQL below this one, if anywhere.
+    left_below: Option<MsgId>,
     /// Numbers of the last message, of the last change of members or settings, and of the last revision;
     /// 0: not known.
     pub versions: Versions,
@@ -82,6 +89,8 @@ pub(super) struct Member {
     pub read_version: u64,
     /// The same of the member's own settings.
     pub set_version: u64,
+    /// The same of what the member has hidden; 0: not known.
+    pub hidden_version: u64,
 }
 
 impl View {
@@ -109,7 +118,7 @@ impl View {
             .collect();
         let expired = stamp::text(store.expired_up_to());
         // No user has an empty name.
-        let arguments = arguments![user.map_or("", UserId::as_str), expired];
+        let arguments = arguments![user.map_or("", UserId::as_str), expired, LAST_LOOK_MAX];
         let (_, mut reply) = store.ask_node(node, &script::VIEWS, &keys, arguments).await?;
         let last_change = LookedUp { number: version(&mut reply)?, life: read::life(&mut reply)? };
         let views: Result<_> = places.iter().map(|_| Self::take(&mut reply)).collect();
@@ -126,7 +135,7 @@ impl View {
         if state == State::Hot {
             return Ok(Self { state, epoch, facts: Some(Facts::take(reply)?) });
         }
-        for _ in 0..26 {
+        for _ in 0..32 {
             reply.bytes()?;
         }
         Ok(Self { state, epoch, facts: None })
@@ -159,7 +168,10 @@ impl Facts {
         let oldest_count = reply.number()?;
         let oldest = stamp::parse(&reply.text()?).map(|id| (id, oldest_count));
         let (recalled, own_kept) = (reply.number()?, reply.number()?);
-        Ok(Self {
+        let hidden = reply.number()?;
+        let hidden_version = version(reply)?;
+        let member = member.map(|member| Member { hidden_version, ..member });
+        let mut facts = Self {
             cid,
             kind,
             history,
@@ -177,12 +189,45 @@ impl Facts {
             shown_seq,
             shown_status,
             recalled,
+            hidden,
+            left_below: None,
             versions,
             placed,
             member,
             oldest,
             own_kept,
-        })
+        };
+        facts.take_left(reply)?;
+        Ok(facts)
+    }
+
+    /// What is the last message to who has hidden the last one.
+    fn take_left(&mut self, reply: &mut Reply) -> Result<()> {
+        let place = reply.text()?;
+        let id = stamp::parse(&reply.text()?);
+        let (start, revised) = (reply.bytes()?, Become::parse(reply.bytes()?)?);
+        if place.is_empty() {
+            return Ok(());
+        }
+        self.shown = MsgId::NONE;
+        match place.as_str() {
+            "hot" => self.show(id.unwrap_or_default(), &start, revised)?,
+            "sql" => self.left_below = id,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn show(&mut self, id: MsgId, start: &[u8], revised: Option<Become>) -> Result<()> {
+        let (kind, seq, sender, summary) = read::start_of(start)?;
+        (self.shown, self.shown_seq, self.last_kind) = (id, seq, kind);
+        self.last_sender = sender.into_string();
+        (self.last_summary, self.shown_status) = match revised {
+            None => (summary, Status::Normal),
+            Some(Become::Edited { content, .. }) => (summary_of_bytes(&content), Status::Normal),
+            Some(Become::Gone(status)) => (String::new(), status),
+        };
+        Ok(())
     }
 
     /// The last message, if this reader may see it.
@@ -208,10 +253,10 @@ impl Facts {
         let Some(member) = &self.member else { return 0 };
         if self.is_behind(expired) {
             let kept = self.oldest.map_or(0, |(_, count)| (self.count + 1).saturating_sub(count));
-            return kept.saturating_sub(self.own_kept + self.recalled);
+            return kept.saturating_sub(self.own_kept + self.recalled + self.hidden);
         }
         let own = member.own.saturating_sub(member.read_own);
-        self.count.saturating_sub(member.read_count).saturating_sub(own + self.recalled)
+        self.count.saturating_sub(member.read_count).saturating_sub(own + self.recalled + self.hidden)
     }
 
     /// Whether the member has read nothing that has not expired.
@@ -240,6 +285,29 @@ impl Facts {
         })
     }
 
+    /// Looks in SQL for the last message that the member has not hidden, where it is there.
+    async fn find_left<R: Redis, P: Postgres>(
+        &mut self,
+        store: &Tiered<R, P>,
+        partition: u8,
+        user: &UserId,
+        expired: MsgId,
+    ) -> Result<()> {
+        let Some(below) = self.left_below.take().filter(|below| *below > expired) else { return Ok(()) };
+        let statement = format!(
+            "SELECT x.msg_id, x.seq, x.sender, x.kind, x.status, 
+                CASE WHEN x.status = 0 THEN substring(x.content FROM 1 FOR {SUMMARY_BYTES}) END FROM ({}) x",
+            newest_left("$1::bigint", "msg_id < $2::bigint", "$3::text")
+        );
+        let parameters = params![self.cid, below, user.as_str()];
+        let mut rows = store.sql(partition).await?.query(&statement, parameters).await?;
+        let Some(row) = rows.first_mut() else { return Ok(()) };
+        (self.shown, self.shown_seq, self.last_sender) = (row.msg_id()?, row.count()?, row.text()?);
+        (self.last_kind, self.shown_status) = (row.count()?, row.case(Status::from_number)?);
+        self.last_summary = row.opt_blob()?.map(|start| summary_of_bytes(&start)).unwrap_or_default();
+        Ok(())
+    }
+
     /// Looks in SQL for what is kept below the hot messages, where that matters.
     async fn complete<R: Redis, P: Postgres>(
         &mut self,
@@ -248,6 +316,7 @@ impl Facts {
         user: &UserId,
         expired: MsgId,
     ) -> Result<()> {
+        self.find_left(store, partition, user, expired).await?;
         if !self.is_behind(expired) || self.hot.number() <= expired.number() + 1 {
             return Ok(());
         }
@@ -284,6 +353,17 @@ fn kept(cid: &str, above: &str, below: &str, user: &str, condition: &str) -> Str
     )
 }
 
+/// Selects the newest message of a conversation that a user has not hidden, among the newest few of those for which
+/// `condition` holds; control messages are none.
+fn newest_left(cid: &str, condition: &str, user: &str) -> String {
+    format!(
+        "SELECT m.* FROM (SELECT * FROM message WHERE cid = {cid} AND {condition} AND {SHOWN}
+                ORDER BY msg_id DESC LIMIT {LAST_LOOK_MAX}) m
+            WHERE m.control_msg_id IS NULL AND NOT {} ORDER BY m.msg_id DESC LIMIT 1",
+        is_hidden("m", user)
+    )
+}
+
 impl Member {
     /// `role floor-ms floor-low read-ms read-low read-count read-own muted read-version set-version`.
     pub fn parse(text: &str, own: u64) -> Result<Self> {
@@ -311,6 +391,7 @@ impl Member {
             muted: muted != 0,
             read_version,
             set_version,
+            hidden_version: 0,
         })
     }
 }
@@ -401,16 +482,21 @@ pub(super) async fn cold<R: Redis, P: Postgres>(
             c.head_msg_id, c.create_time, c.update_time, x.sender, x.kind,
             CASE WHEN x.status = 0 THEN substring(x.content FROM 1 FOR {SUMMARY_BYTES}) END,
             EXISTS (SELECT 1 FROM revision v WHERE v.cid = c.cid)::int,
-            c.shown_msg_id, x.seq, x.status, (SELECT count(*) FROM revision v WHERE v.cid = c.cid
+            c.shown_msg_id, x.msg_id, x.seq, x.status, (SELECT count(*) FROM revision v WHERE v.cid = c.cid
                 AND v.countable > greatest(m.read_countable, coalesce(o.place - 1, 0))),
-            m.floor, m.read_msg_id, m.read_countable, m.read_own, m.own, m.muted, o.msg_id, o.place,
+            (SELECT count(*) FROM hidden h WHERE h.cid = c.cid AND h.user_id = $3::text AND h.counts = 1
+                AND h.msg_id > greatest(m.read_msg_id, $4::bigint) AND NOT EXISTS (SELECT 1 FROM revision v
+                    WHERE v.cid = h.cid AND v.msg_id = h.msg_id AND v.countable > 0)),
+            m.floor, m.read_msg_id, m.read_countable, m.read_own, m.own, m.muted,
+            EXISTS (SELECT 1 FROM hidden h WHERE h.cid = c.cid AND h.user_id = $3::text)::int, o.msg_id, o.place,
             coalesce(o.own, 0)
         FROM conversation c
         JOIN member m ON m.cid = c.cid AND m.user_id = $3::text
         JOIN partition_state s ON s.partition = (c.cid >> 14) & 255
-        LEFT JOIN message x ON x.cid = c.cid AND x.msg_id = c.shown_msg_id
+        LEFT JOIN LATERAL ({}) x ON true
         LEFT JOIN LATERAL ({}) o ON true
         WHERE c.tenant = $1::text AND c.name = ANY ($2::text[])",
+        newest_left("c.cid", "msg_id <= c.shown_msg_id AND msg_id > $4::bigint", "$3::text"),
         kept("c.cid", "$4::bigint", "9223372036854775807", "$3::text", "m.read_msg_id < $4::bigint")
     );
     let parameters = vec![
@@ -442,17 +528,18 @@ fn cold_view(row: &mut Row) -> Result<(ConversationId, View)> {
         last_summary: row.opt_blob()?.map(|start| summary_of_bytes(&start)).unwrap_or_default(),
         // By which number it was revised is not kept.
         versions: Versions { revision: if row.flag()? { u64::MAX } else { 0 }, ..Versions::default() },
-        shown: row.msg_id()?,
+        placed: version_of(row.msg_id()?),
+        shown: row.opt_msg_id()?.unwrap_or_default(),
         shown_seq: row.opt_int()?.unwrap_or_default().unsigned_abs(),
         shown_status: row.opt_int()?.and_then(Status::from_number).unwrap_or(Status::Normal),
         recalled: row.count()?,
-        placed: 0,
+        hidden: row.count()?,
+        left_below: None,
         member: Some(cold_member(row)?),
         oldest: row.opt_msg_id()?.zip(row.opt_int()?.map(i64::unsigned_abs)),
         own_kept: row.count()?,
     };
-    let newest = facts.last.max(facts.cid);
-    facts.placed = version_of(newest);
+    facts.placed = facts.placed.max(version_of(facts.cid));
     Ok((id, View { state: State::Cold, epoch, facts: Some(facts) }))
 }
 
@@ -466,5 +553,6 @@ fn cold_member(row: &mut Row) -> Result<Member> {
         muted: row.flag()?,
         read_version: u64::MAX,
         set_version: u64::MAX,
+        hidden_version: if row.flag()? { u64::MAX } else { 0 },
     })
 }

@@ -4,8 +4,9 @@
 use super::backend::{Backend, EmbeddedBackend, INDEX_MEMBERS, START_MS, block_on, push_rules};
 use super::talk::*;
 use im_domain::Error;
+use im_domain::limits::HIDDEN_MAX;
 use im_domain::message::Ack;
-use im_domain::page::ResetReason;
+use im_domain::page::{Direction, ResetReason};
 use im_domain::revision::{Change, Revision};
 use im_domain::storage::Storage;
 use im_domain::upkeep::Task;
@@ -233,6 +234,29 @@ fn every_member_of_a_large_group_is_woken_in_the_end() {
     }
     // Those who were given before the last message came.
     assert_eq!(late, 100);
+}
+
+#[test]
+fn so_many_are_hidden_in_a_conversation_and_no_more() {
+    let backend = EmbeddedBackend::new();
+    let store = backend.open();
+    group(&store, "c", &["a", "b"]);
+    let ids: Vec<_> = (0..4).map(|n| send(&store, "a", "c", n).msg_id).collect();
+    let fill = format!(
+        "WITH RECURSIVE t (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t WHERE n < {HIDDEN_MAX} - 2)
+        INSERT INTO hidden SELECT cid, 'b', n, 0 FROM conversation, t"
+    );
+    backend.raw().execute_batch(&fill).unwrap();
+    let hide =
+        |name: &str, ids: &[im_domain::MsgId]| block_on(store.hide(&actor(name), &id("c"), ids)).unwrap();
+    let outcome = hide("b", &ids[..3]);
+    assert_eq!(outcome[..2], [Ok(()), Ok(())]);
+    assert!(matches!(&outcome[2], Err(Error::Conflict { field, .. }) if field == "msgIds"), "{outcome:?}");
+    assert_eq!(hide("b", &ids[..2]), [Ok(()), Ok(())], "they are already");
+    assert_eq!(hide("a", &ids[3..]), [Ok(())], "each user has as many");
+    let left: Vec<_> =
+        walk(&store, "b", "c", 1, Direction::Down).iter().map(|message| message.msg_id).collect();
+    assert_eq!(left, ids[2..]);
 }
 
 /// A store of the first version, with what was said in it.

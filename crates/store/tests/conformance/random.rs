@@ -2,6 +2,7 @@
 //! give the same answers. A failure prints the seed and the shrunken case.
 
 use super::backend::{Backend, EmbeddedBackend, block_on};
+use super::hidden::hide;
 use super::talk::*;
 use super::tiered::{Cold, Drained, Hot, Spread, TieredBackend};
 use im_domain::conversation::MemberChange;
@@ -53,6 +54,12 @@ enum Op {
         at: usize,
         change: Change,
     },
+    /// The message at this place of the history, if there is one.
+    Hide {
+        user: usize,
+        conversation: usize,
+        at: usize,
+    },
     Clock {
         ms: i64,
     },
@@ -74,6 +81,8 @@ fn op() -> impl Strategy<Value = Op> {
             .prop_map(|(user, conversation, limit, up)| Op::Read { user, conversation, limit, up }),
         4 => (conversation.clone(), 0_usize..30, change())
             .prop_map(|(conversation, at, change)| Op::Revise { conversation, at, change }),
+        3 => (user.clone(), conversation.clone(), 0_usize..30)
+            .prop_map(|(user, conversation, at)| Op::Hide { user, conversation, at }),
         3 => (user, conversation, prop::option::of(0_usize..30))
             .prop_map(|(user, conversation, confirm)| Op::Sync { user, conversation, confirm }),
         1 => (-10_000_i64..10_000).prop_map(|ms| Op::Clock { ms }),
@@ -96,6 +105,14 @@ struct Talk {
     members: BTreeSet<usize>,
     messages: Vec<Said>,
     positions: BTreeMap<usize, MsgId>,
+    /// Users, and what they have hidden.
+    hidden: BTreeSet<(usize, MsgId)>,
+}
+
+impl Talk {
+    fn seen_by(&self, user: usize) -> impl Iterator<Item = &Said> {
+        self.messages.iter().filter(move |said| !self.hidden.contains(&(user, said.id)))
+    }
 }
 
 struct Said {
@@ -147,6 +164,7 @@ impl<B: Backend> Both<B> {
             Op::Read { user, conversation, limit, up } => self.read(user, conversation, limit, up)?,
             Op::Sync { user, conversation, confirm } => self.sync(user, conversation, confirm)?,
             Op::Revise { conversation, at, change } => self.revise(conversation, at, change)?,
+            Op::Hide { user, conversation, at } => self.hide(user, conversation, at)?,
             Op::Clock { ms } => self.backend.set_clock(self.backend.now().saturating_add_signed(ms)),
             Op::Reopen => self.store = self.backend.open(),
             Op::Drain => drop(block_on(self.store.run(&[Task::Drain], 10_000)).unwrap()),
@@ -224,6 +242,26 @@ impl<B: Backend> Both<B> {
         Ok(())
     }
 
+    fn hide(&mut self, user: usize, conversation: usize, at: usize) -> Verdict {
+        let talk = &mut self.model[conversation];
+        let Some(said) = talk.messages.get(at) else { return Ok(()) };
+        let answer = hide(&self.store, &actor(USERS[user]), CONVERSATIONS[conversation], &[said.id]);
+        if !talk.members.contains(&user) {
+            prop_assert_eq!(answer, Err(Error::NotMember));
+            return Ok(());
+        }
+        let outcome = answer.unwrap().remove(0);
+        let is_invalid = matches!(outcome, Err(Error::Invalid { .. }));
+        match said.client_id {
+            None => prop_assert!(is_invalid, "{:?}", outcome),
+            Some(_) => {
+                prop_assert_eq!(outcome, Ok(()));
+                talk.hidden.insert((user, said.id));
+            }
+        }
+        Ok(())
+    }
+
     fn change(&self, at: usize, change: MemberChange) {
         let conversation = id(CONVERSATIONS[at]);
         block_on(self.store.change_members(&actor("owner"), &conversation, change)).unwrap();
@@ -240,7 +278,7 @@ impl<B: Backend> Both<B> {
         let to = if up { Direction::Up } else { Direction::Down };
         let seen = walk(&self.store, reader, name, limit, to);
         let seen: Vec<_> = seen.iter().map(|m| (m.msg_id, m.content.clone())).collect();
-        let expected: Vec<_> = talk.messages.iter().map(|m| (m.id, m.shown.clone())).collect();
+        let expected: Vec<_> = talk.seen_by(user).map(|m| (m.id, m.shown.clone())).collect();
         prop_assert_eq!(seen, expected);
         Ok(())
     }
@@ -259,7 +297,7 @@ impl<B: Backend> Both<B> {
         let start = last.unwrap_or(*position);
         *position = (*position).max(start);
         prop_assert_eq!(answer.position, *position);
-        let expected: Vec<_> = talk.messages.iter().map(|m| m.id).filter(|id| *id > start).take(4).collect();
+        let expected: Vec<_> = talk.seen_by(user).map(|m| m.id).filter(|id| *id > start).take(4).collect();
         prop_assert_eq!(answer.page.messages.iter().map(|m| m.msg_id).collect::<Vec<_>>(), expected);
         Ok(())
     }

@@ -2,6 +2,7 @@
 
 use super::place_of;
 use crate::embedded::Embedded;
+use crate::embedded::hide::is_hidden;
 use crate::embedded::index::WIDE;
 use crate::embedded::unread::{others_after, read_or_gone};
 use crate::params;
@@ -72,14 +73,15 @@ fn statement() -> String {
             FROM placed c JOIN member m ON m.cid = c.cid AND m.user = ?2)
         SELECT name, cid, after, head_msg_id, messages, (
             SELECT coalesce(min(msg_id) FILTER (
-                WHERE own IS NOT NULL AND status = {normal} AND sender <> ?2), max(msg_id))
-            FROM (SELECT msg_id, sender, own, status FROM message x WHERE x.cid = counted.cid
-                AND x.msg_id > counted.after ORDER BY x.msg_id LIMIT ?6))
+                WHERE own IS NOT NULL AND status = {normal} AND sender <> ?2 AND NOT {hidden}), max(msg_id))
+            FROM (SELECT cid, msg_id, sender, own, status FROM message x WHERE x.cid = counted.cid
+                AND x.msg_id > counted.after ORDER BY x.msg_id LIMIT ?6) y)
         FROM counted WHERE messages > 0",
         read = read_or_gone(),
         since = place_of("?5"),
         others = others_after("c.after"),
         normal = Status::Normal.number(),
+        hidden = is_hidden("y", "?2"),
     )
 }
 

@@ -32,6 +32,8 @@ pub(super) struct Standing {
     oldest: Option<(MsgId, u64)>,
     /// Places among those that count of messages after the read position that were taken back: the first hundred.
     recalled: Vec<u64>,
+    /// Of those after it that have not expired and would be unread, had the user not hidden them, the first hundred.
+    hidden: Vec<MsgId>,
 }
 
 /// The first message of some, and how many countable messages there were before it, and of the user's own.
@@ -57,20 +59,22 @@ impl Standing {
 
     /// How many messages of others the user has not read since then.
     pub fn unread(&self, since: Since, expired: MsgId) -> u64 {
-        let others = |count: u64, own: u64| {
+        let others = |count: u64, own: u64, from: MsgId| {
             let recalled = self.recalled.iter().filter(|place| **place > count).count() as u64;
-            self.count.saturating_sub(count).saturating_sub(self.own.saturating_sub(own) + recalled)
+            let hidden = self.hidden.iter().filter(|id| **id >= from).count() as u64;
+            self.count.saturating_sub(count).saturating_sub(self.own.saturating_sub(own) + recalled + hidden)
         };
-        let unread = others(self.read_count, self.read_own).min(others(since.count, since.own));
+        let since_read = others(self.read_count, self.read_own, MsgId::NONE);
+        let unread = since_read.min(others(since.count, since.own, since.first));
         if !self.reaches_expired(since, expired) {
             return unread;
         }
         unread.min(self.oldest.map_or(0, |(_, count)| (self.count + 1).saturating_sub(count)))
     }
 
-    /// Whether the first message may have been taken back.
+    /// Whether the first message may have been taken back or hidden.
     pub fn may_lack_first(&self, since: Since) -> bool {
-        self.recalled.iter().any(|place| *place > since.count)
+        self.hidden.contains(&since.first) || self.recalled.iter().any(|place| *place > since.count)
     }
 
     fn reaches_expired(&self, since: Since, expired: MsgId) -> bool {
@@ -149,7 +153,7 @@ async fn hot<R: Redis, P: Postgres>(
             place_in(found, *at, Standing::take(&mut reply)?);
             continue;
         }
-        for _ in 0..9 {
+        for _ in 0..10 {
             reply.bytes()?;
         }
         if state == 2 {
@@ -170,6 +174,7 @@ impl Standing {
         let oldest_count = reply.number()?;
         let oldest = stamp::parse(&reply.text()?).map(|id| (id, oldest_count));
         let recalled = numbers(&reply.text()?)?;
+        let hidden = stamps(&reply.text()?)?;
         if member.is_empty() {
             return Ok(None);
         }
@@ -186,6 +191,7 @@ impl Standing {
             muted: member.muted,
             oldest,
             recalled,
+            hidden,
         }))
     }
 
@@ -202,6 +208,7 @@ impl Standing {
             muted: row.flag()?,
             oldest: row.opt_msg_id()?.zip(row.opt_int()?.map(i64::unsigned_abs)),
             recalled: numbers(&row.opt_text()?.unwrap_or_default())?,
+            hidden: ids(&row.opt_text()?.unwrap_or_default())?,
         })
     }
 }
@@ -210,6 +217,18 @@ impl Standing {
 fn numbers(text: &str) -> Result<Vec<u64>> {
     let malformed = |_| Error::internal("what was taken back is malformed in the hot store");
     text.split(',').filter(|part| !part.is_empty()).map(|part| part.parse().map_err(malformed)).collect()
+}
+
+/// Stamps with commas between.
+fn stamps(text: &str) -> Result<Vec<MsgId>> {
+    let malformed = || Error::internal("what was hidden is malformed in the hot store");
+    let parts = text.split(',').filter(|part| !part.is_empty());
+    parts.map(|part| stamp::parse(part).ok_or_else(malformed)).collect()
+}
+
+/// The same of ids.
+fn ids(text: &str) -> Result<Vec<MsgId>> {
+    Ok(numbers(text)?.into_iter().filter_map(MsgId::new).collect())
 }
 
 fn place_in(found: &mut [Option<Standing>], at: usize, standing: Option<Standing>) {
@@ -229,7 +248,11 @@ async fn in_sql<R: Redis, P: Postgres>(
         SELECT i.at, c.cid, c.head_msg_id, c.head_countable, m.read_msg_id, m.read_countable, m.read_own, m.own,
             m.muted, o.msg_id, o.countable, (SELECT string_agg(v.countable::text, ',') FROM (
                 SELECT countable FROM revision WHERE cid = c.cid AND countable > m.read_countable
-                ORDER BY countable LIMIT 100) v)
+                ORDER BY countable LIMIT 100) v), (SELECT string_agg(h.msg_id::text, ',') FROM (
+                SELECT msg_id FROM hidden x WHERE cid = c.cid AND user_id = m.user_id AND counts = 1
+                    AND msg_id > greatest(m.read_msg_id, $5::bigint) AND NOT EXISTS (SELECT 1 FROM revision
+                        WHERE cid = x.cid AND msg_id = x.msg_id AND countable > 0)
+                ORDER BY msg_id LIMIT 100) h)
         FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[]) AS i(at, tenant, name, user_id)
         JOIN conversation c ON c.tenant = i.tenant AND c.name = i.name
         JOIN member m ON m.cid = c.cid AND m.user_id = i.user_id

@@ -106,6 +106,22 @@ pub(super) const REVISED: Table = Table {
         WHERE m.cid = x.cid AND m.msg_id = x.msg_id AND x.status IS NOT NULL",
 };
 
+/// No name holds a space, so one parts user and message.
+pub(super) const HIDDEN: Table = Table {
+    rows: "
+        SELECT h.* FROM (SELECT cid FROM conversation WHERE (cid >> 14) & 255 = $1::bigint
+                AND cid BETWEEN $2::bigint AND $5::bigint ORDER BY cid) c
+        CROSS JOIN LATERAL (SELECT * FROM hidden WHERE cid = c.cid AND (c.cid > $2::bigint
+                OR (user_id, msg_id) > (split_part($3::text, ' ', 1), split_part($3::text, ' ', 2)::bigint))
+            ORDER BY user_id, msg_id LIMIT $4::bigint) h
+        ORDER BY c.cid, h.user_id, h.msg_id LIMIT $4::bigint",
+    keys: "x.cid, x.user_id || ' ' || x.msg_id",
+    start: " 0",
+    insert: "
+        INSERT INTO hidden SELECT * FROM json_populate_recordset(NULL::hidden, $1::text::json)
+        ON CONFLICT DO NOTHING",
+};
+
 /// No name holds a space, so one parts user and device.
 pub(super) const POSITIONS: Table = Table {
     rows: "
