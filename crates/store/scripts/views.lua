@@ -1,15 +1,16 @@
 -- Reads conversations as a user sees them.
 --
 -- KEYS  for each conversation: clock, head, members, own, messages
--- ARGV  1 run, 2 user, 3 stamp up to which messages have expired
--- Gives {"verify"}; or {"ok", number of the last change of this server, its life, then for each conversation 28
+-- ARGV  1 run, 2 user, 3 times (see expired_of)
+-- Gives {"verify"}; or {"ok", number of the last change of this server, its life, then for each conversation 31
 --       values}: state (0 not hot, 1 hot, 2 hot under another base), epoch, cid, kind, history, members, seq, count,
 --       last, hot, create time, update time, sender, kind and summary of the last message that is shown, its stamp, seq and status, numbers
 --       of the last message, of the last change of members or settings and of the last revision ("" none), number
 --       by which it stands in lists, member ("" none), own, place among those that count of the oldest hot
 --       message that has not expired and counts (0 none), stamp of the oldest hot one ("" none), messages after the
---       member's read position that count and were taken back; and, of a member who has read nothing that
---       has not expired, the hot messages of its own that count and have not.
+--       member's read position that count and were taken back; of a member who has read nothing that
+--       has not expired, the hot messages of its own that count and have not; for how long it keeps messages itself (ms; "": it
+--       does not say), whether it is held (1, "" or 0), stamp up to which its messages have expired.
 local SCAN_MAX = 2000
 local FIELDS = { 'cid', 'kind', 'history', 'members', 'seq', 'count', 'last', 'hot', 'create_time', 'update_time',
     'last_sender', 'last_kind', 'last_summary', 'shown', 'shown_seq', 'shown_status', 'version', 'membership_version',
@@ -26,14 +27,19 @@ for k = 1, #KEYS, 5 do
     local member = redis.call('HGET', KEYS[k + 2], ARGV[2])
     out[#out + 1] = member or ''
     out[#out + 1] = redis.call('HGET', KEYS[k + 3], ARGV[2]) or '0'
-    local oldest = ARGV[3] ~= '0-0' and redis.call('XRANGE', KEYS[k + 4], '(' .. ARGV[3], '+', 'COUNT', 1)[1]
+    local keep, hold = unpack(redis.call('HMGET', KEYS[k + 1], 'keep', 'hold'))
+    local expired = head[2] and expired_of(ARGV[3], head[2], keep, hold) or '0-0'
+    local oldest = expired ~= '0-0' and redis.call('XRANGE', KEYS[k + 4], '(' .. expired, '+', 'COUNT', 1)[1]
     local said = oldest and read_value(oldest[2][2])
     out[#out + 1] = said and (said.is_silent and said.count + 1 or said.count) or 0
     out[#out + 1] = oldest and oldest[1] or ''
     local read_ms, read_low, read = string.match(member or '', '^%d+ %d+ %d+ (%d+) (%d+) (%d+)')
-    local is_behind = oldest and read and later(read_ms .. '-' .. read_low, ARGV[3]) == ARGV[3]
+    local is_behind = oldest and read and later(read_ms .. '-' .. read_low, expired) == expired
     if is_behind then read = math.max(tonumber(read), said.is_silent and said.count or said.count - 1) end
     out[#out + 1] = read and redis.call('ZCOUNT', recalled_of(KEYS[k + 4]), '(' .. read, '+inf') or 0
-    out[#out + 1] = is_behind and own_after(ARGV[2], KEYS[k + 4], ARGV[3], SCAN_MAX) or 0
+    out[#out + 1] = is_behind and own_after(ARGV[2], KEYS[k + 4], expired, SCAN_MAX) or 0
+    out[#out + 1] = keep or ''
+    out[#out + 1] = hold or ''
+    out[#out + 1] = expired
 end
 return out

@@ -13,6 +13,8 @@ use std::collections::BTreeMap;
 pub(super) struct Head {
     pub cid: i64,
     msg_id: MsgId,
+    /// The first of this call's messages.
+    first: MsgId,
     /// The newest message that is no control message.
     shown: MsgId,
     pub seq: u64,
@@ -48,6 +50,7 @@ impl Head {
         Ok(Self {
             cid: row.int()?,
             msg_id: row.msg_id()?,
+            first: MsgId::NONE,
             shown: row.msg_id()?,
             seq: row.count()?,
             countable: row.count()?,
@@ -71,6 +74,9 @@ impl Head {
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)";
         let now_ms = store.now_ms();
         self.msg_id = counters.next_id(now_ms, partition);
+        if self.first.is_none() {
+            self.first = self.msg_id;
+        }
         self.version = counters.next_version(now_ms);
         let own = self.advance(&message);
         let parameters = params![
@@ -110,7 +116,7 @@ impl Head {
     pub fn save<P: Sqlite>(&self, store: &Embedded<P>) -> Result<(), SqlError> {
         const STATEMENT: &str = "
             UPDATE conversation SET head_msg_id = ?2, shown_msg_id = ?3, head_seq = ?4, head_countable = ?5,
-                version = ?6, update_time = ?7
+                version = ?6, update_time = ?7, oldest_msg_id = coalesce(oldest_msg_id, ?8)
             WHERE cid = ?1";
         let parameters = params![
             self.cid,
@@ -120,6 +126,7 @@ impl Head {
             self.countable,
             self.version,
             self.msg_id.time_ms(),
+            self.first,
         ];
         store.db.execute(STATEMENT, parameters)?;
         self.tell(store)

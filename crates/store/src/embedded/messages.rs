@@ -2,6 +2,7 @@
 
 use super::Embedded;
 use super::access::{HEAD, Head};
+use super::retention::times;
 use crate::message_row::read;
 use crate::params;
 use crate::sqlite::Sqlite;
@@ -50,7 +51,7 @@ pub(super) fn get<P: Sqlite>(
         actor.tenant.as_str(),
         conversation.as_str(),
         actor.user.as_str(),
-        store.expired_up_to(),
+        times(store, &actor.tenant),
         serde_json::Value::from(wanted).to_string(),
     ];
     let mut rows = store.db.execute(&statement, parameters)?;

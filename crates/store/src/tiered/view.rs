@@ -1,6 +1,7 @@
 //! Conversations as a user sees them.
 
 use super::keys::Place;
+use super::retention::{expired_up_to, times, times_in_sql};
 use super::version::version_of;
 use super::warm::{Warmth, warm};
 use super::{Tiered, limits, read, script, stamp};
@@ -11,8 +12,12 @@ use crate::{arguments, params};
 use im_domain::conversation::{Conversation, ConversationKind, History, LastMessage};
 use im_domain::global::LookedUp;
 use im_domain::message::{Kind, SUMMARY_BYTES, Status, summary_of_bytes};
+use im_domain::retention::Keeping;
 use im_domain::storage::Actor;
 use im_domain::{ConversationId, Error, MsgId, Result, UserId};
+
+/// What scripts are told who have no user to ask for.
+const NOTHING_EXPIRES: &str = "0 0 0 0";
 
 /// Whether the hot store has a conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,6 +67,9 @@ pub(super) struct Facts {
     oldest: Option<(MsgId, u64)>,
     /// Of a member who has read nothing that has not expired: how many of its own count and have not.
     own_kept: u64,
+    own: Keeping,
+    /// The newest message that has expired.
+    expired: MsgId,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -89,10 +97,10 @@ impl View {
     pub async fn of<R: Redis, P: Postgres>(
         store: &Tiered<R, P>,
         place: &Place,
-        user: Option<&UserId>,
+        actor: Option<&Actor>,
     ) -> Result<Self> {
         let places = std::slice::from_ref(place);
-        let (_, mut views) = Self::all(store, store.node_of(place.partition), places, user).await?;
+        let (_, mut views) = Self::all(store, store.node_of(place.partition), places, actor).await?;
         views.pop().ok_or_else(|| Error::internal("the script views gave no view"))
     }
 
@@ -101,15 +109,15 @@ impl View {
         store: &Tiered<R, P>,
         node: usize,
         places: &[Place],
-        user: Option<&UserId>,
+        actor: Option<&Actor>,
     ) -> Result<(LookedUp, Vec<Self>)> {
         let keys: Vec<String> = places
             .iter()
             .flat_map(|place| [place.clock(), place.head(), place.members(), place.own(), place.messages()])
             .collect();
-        let expired = stamp::text(store.expired_up_to());
-        // No user has an empty name.
-        let arguments = arguments![user.map_or("", UserId::as_str), expired];
+        // No user has an empty name. What has expired is of interest to users alone.
+        let times = actor.map_or_else(|| NOTHING_EXPIRES.to_owned(), |actor| times(store, &actor.tenant));
+        let arguments = arguments![actor.map_or("", |actor| actor.user.as_str()), times];
         let (_, mut reply) = store.ask_node(node, &script::VIEWS, &keys, arguments).await?;
         let last_change = LookedUp { number: version(&mut reply)?, life: read::life(&mut reply)? };
         let views: Result<_> = places.iter().map(|_| Self::take(&mut reply)).collect();
@@ -126,7 +134,7 @@ impl View {
         if state == State::Hot {
             return Ok(Self { state, epoch, facts: Some(Facts::take(reply)?) });
         }
-        for _ in 0..26 {
+        for _ in 0..29 {
             reply.bytes()?;
         }
         Ok(Self { state, epoch, facts: None })
@@ -159,6 +167,8 @@ impl Facts {
         let oldest_count = reply.number()?;
         let oldest = stamp::parse(&reply.text()?).map(|id| (id, oldest_count));
         let (recalled, own_kept) = (reply.number()?, reply.number()?);
+        let own = Keeping { retention_ms: reply.text()?.parse().ok(), legal_hold: reply.text()? == "1" };
+        let expired = read::id(reply)?;
         Ok(Self {
             cid,
             kind,
@@ -182,13 +192,15 @@ impl Facts {
             member,
             oldest,
             own_kept,
+            own,
+            expired,
         })
     }
 
     /// The last message, if this reader may see it.
-    fn last(&self, expired: MsgId) -> Result<Option<LastMessage>> {
+    fn last(&self) -> Result<Option<LastMessage>> {
         let joined = self.member.as_ref().filter(|_| self.history == History::FromJoin);
-        let floor = joined.map_or(expired, |member| expired.max(member.floor));
+        let floor = joined.map_or(self.expired, |member| self.expired.max(member.floor));
         if self.shown <= floor {
             return Ok(None);
         }
@@ -204,9 +216,9 @@ impl Facts {
     }
 
     /// Countable messages of others after the read position, and after what has expired.
-    fn unread(&self, expired: MsgId) -> u64 {
+    fn unread(&self) -> u64 {
         let Some(member) = &self.member else { return 0 };
-        if self.is_behind(expired) {
+        if self.is_behind() {
             let kept = self.oldest.map_or(0, |(_, count)| (self.count + 1).saturating_sub(count));
             return kept.saturating_sub(self.own_kept + self.recalled);
         }
@@ -215,8 +227,8 @@ impl Facts {
     }
 
     /// Whether the member has read nothing that has not expired.
-    fn is_behind(&self, expired: MsgId) -> bool {
-        !expired.is_none() && self.member.as_ref().is_some_and(|member| member.read < expired)
+    fn is_behind(&self) -> bool {
+        !self.expired.is_none() && self.member.as_ref().is_some_and(|member| member.read < self.expired)
     }
 
     /// The newest message.
@@ -224,19 +236,21 @@ impl Facts {
         self.last
     }
 
-    pub fn conversation(&self, id: ConversationId, epoch: &str, expired: MsgId) -> Result<Conversation> {
+    pub fn conversation(&self, actor: &Actor, id: ConversationId, epoch: &str) -> Result<Conversation> {
         Ok(Conversation {
             id,
             kind: self.kind,
             member_count: self.members,
-            last: self.last(expired)?,
+            last: self.last()?,
             head_seq: self.seq,
-            unread: self.unread(expired),
+            unread: self.unread(),
             read_msg_id: self.member.as_ref().map_or(MsgId::NONE, |member| member.read),
             create_time: self.create_time,
             update_time: self.update_time,
             epoch: epoch.to_owned(),
             muted: self.member.as_ref().is_some_and(|member| member.muted),
+            retention_ms: self.own.retention_ms,
+            legal_hold: Some(self.own.legal_hold).filter(|_| actor.privileged),
         })
     }
 
@@ -246,13 +260,12 @@ impl Facts {
         store: &Tiered<R, P>,
         partition: u8,
         user: &UserId,
-        expired: MsgId,
     ) -> Result<()> {
-        if !self.is_behind(expired) || self.hot.number() <= expired.number() + 1 {
+        if !self.is_behind() || self.hot.number() <= self.expired.number() + 1 {
             return Ok(());
         }
         let statement = kept("$1::bigint", "$2::bigint", "$3::bigint", "$4::text", "true");
-        let parameters = params![self.cid, expired, self.hot, user.as_str()];
+        let parameters = params![self.cid, self.expired, self.hot, user.as_str()];
         let mut rows = store.sql(partition).await?.query(&statement, parameters).await?;
         let Some(row) = rows.first_mut() else { return Ok(()) };
         if let Some(oldest) = row.opt_msg_id()?.zip(row.opt_int()?.map(i64::unsigned_abs)) {
@@ -361,11 +374,10 @@ async fn find<R: Redis, P: Postgres>(
 ) -> Result<(Conversation, bool)> {
     let place = Place::of(&actor.tenant, id);
     for _ in 0..limits::ATTEMPTS_MAX {
-        let mut view = View::of(store, &place, Some(&actor.user)).await?;
+        let mut view = View::of(store, &place, Some(actor)).await?;
         if let Some(facts) = &mut view.facts {
-            let expired = store.expired_up_to();
-            facts.complete(store, place.partition, &actor.user, expired).await?;
-            return Ok((facts.conversation(id.clone(), &view.epoch, expired)?, facts.member.is_some()));
+            facts.complete(store, place.partition, &actor.user).await?;
+            return Ok((facts.conversation(actor, id.clone(), &view.epoch)?, facts.member.is_some()));
         }
         match warm(store, &place).await? {
             Warmth::Hot => {}
@@ -383,7 +395,7 @@ pub(super) async fn complete<R: Redis, P: Postgres>(
     view: &mut View,
 ) -> Result<()> {
     match &mut view.facts {
-        Some(facts) => facts.complete(store, place.partition, user, store.expired_up_to()).await,
+        Some(facts) => facts.complete(store, place.partition, user).await,
         None => Ok(()),
     }
 }
@@ -404,20 +416,22 @@ pub(super) async fn cold<R: Redis, P: Postgres>(
             c.shown_msg_id, x.seq, x.status, (SELECT count(*) FROM revision v WHERE v.cid = c.cid
                 AND v.countable > greatest(m.read_countable, coalesce(o.place - 1, 0))),
             m.floor, m.read_msg_id, m.read_countable, m.read_own, m.own, m.muted, o.msg_id, o.place,
-            coalesce(o.own, 0)
+            coalesce(o.own, 0), c.retention_ms, c.legal_hold, e.expired
         FROM conversation c
         JOIN member m ON m.cid = c.cid AND m.user_id = $3::text
         JOIN partition_state s ON s.partition = (c.cid >> 14) & 255
         LEFT JOIN message x ON x.cid = c.cid AND x.msg_id = c.shown_msg_id
+        CROSS JOIN LATERAL (SELECT {} AS expired) e
         LEFT JOIN LATERAL ({}) o ON true
         WHERE c.tenant = $1::text AND c.name = ANY ($2::text[])",
-        kept("c.cid", "$4::bigint", "9223372036854775807", "$3::text", "m.read_msg_id < $4::bigint")
+        expired_up_to("$4"),
+        kept("c.cid", "e.expired", "9223372036854775807", "$3::text", "m.read_msg_id < e.expired")
     );
     let parameters = vec![
         actor.tenant.as_str().into(),
         Value::Texts(names.into_iter().map(Some).collect()),
         actor.user.as_str().into(),
-        store.expired_up_to().into(),
+        times_in_sql(store, &actor.tenant),
     ];
     let rows = store.database(database)?.query(&statement, parameters).await?;
     rows.into_iter().map(|mut row| cold_view(&mut row)).collect()
@@ -450,6 +464,8 @@ fn cold_view(row: &mut Row) -> Result<(ConversationId, View)> {
         member: Some(cold_member(row)?),
         oldest: row.opt_msg_id()?.zip(row.opt_int()?.map(i64::unsigned_abs)),
         own_kept: row.count()?,
+        own: Keeping { retention_ms: row.opt_int()?.map(i64::unsigned_abs), legal_hold: row.flag()? },
+        expired: row.msg_id()?,
     };
     let newest = facts.last.max(facts.cid);
     facts.placed = version_of(newest);

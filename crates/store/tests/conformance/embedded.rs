@@ -179,7 +179,7 @@ fn a_message_to_a_large_group_writes_no_more_than_one_to_a_chat() {
     let environment = Environment {
         now_ms: Box::new(|| START_MS),
         random: Box::new(rand::random),
-        retention_ms: 0,
+        retention: im_domain::retention::RetentionRules::default(),
         revision: im_domain::revision::RevisionRules::default(),
         push: push_rules(),
         index_members_max: INDEX_MEMBERS,
