@@ -274,7 +274,10 @@ mod tests {
     #[test]
     fn the_shortest_time_of_a_type_bounds_all_tenants() {
         let rules = RetentionRules::parse("0,group=80,acme=90,acme/system=5", "").unwrap();
-        assert_eq!([Single, Group, System].map(|kind| rules.shortest_ms(kind)), [Some(90), Some(80), Some(5)]);
+        assert_eq!(
+            [Single, Group, System].map(|kind| rules.shortest_ms(kind)),
+            [Some(90), Some(80), Some(5)]
+        );
         assert_eq!(RetentionRules::default().shortest_ms(Group), None);
     }
 

@@ -20,11 +20,17 @@ local function first_of(messages)
     return first and first[1] or ''
 end
 
+-- The first stamp after one.
+local function after(stamp)
+    local ms, low = split(stamp)
+    if low == LOW_MAX then return stamp_of(ms + 1, 0) end
+    return stamp_of(ms, low + 1)
+end
+
 -- Takes out what stands up to a stamp.
 local function let_go(key, messages, head, up_to)
     local revisions, hot = revised(messages), hot_from(head[5], head[6], head[7], messages)
-    local ms, low = split(up_to)
-    local from = stamp_of(ms, low + 1)
+    local from = after(up_to)
     if redis.call('XTRIM', messages, 'MINID', from) > 0 then
         redis.call('HSET', key, 'hot', later(hot, from), 'front', first_of(messages))
     end

@@ -12,10 +12,11 @@ use im_domain::{MsgId, Result};
 
 /// Purges until nothing is left or `is_over` says so; gives the number of messages.
 pub(super) fn expire<P: Sqlite>(store: &Embedded<P>, is_over: impl Fn() -> bool) -> Result<u64> {
+    let now_ms = store.now_ms();
     let mut purged = 0;
-    for scan in Scan::all(&store.environment.retention, store.now_ms()) {
+    for scan in Scan::all(&store.environment.retention, now_ms) {
         for (after, last) in scan.parts((store.environment.random)()) {
-            purged += walk(store, &scan, after, last, &is_over)?;
+            purged += walk(store, &scan, after, last, now_ms, &is_over)?;
         }
     }
     Ok(purged)
@@ -27,6 +28,7 @@ fn walk<P: Sqlite>(
     scan: &Scan,
     mut after: Spot,
     last: i64,
+    now_ms: u64,
     is_over: &impl Fn() -> bool,
 ) -> Result<u64> {
     let statement = scan.statement("", "", |number| format!("?{number}"));
@@ -37,7 +39,7 @@ fn walk<P: Sqlite>(
         for mut row in rows {
             let candidate = Candidate::read(&mut row)?;
             after = candidate.spot;
-            purged += purge_all(store, &candidate, is_over)?;
+            purged += purge_all(store, &candidate, now_ms, is_over)?;
         }
         if is_last {
             break;
@@ -49,9 +51,10 @@ fn walk<P: Sqlite>(
 fn purge_all<P: Sqlite>(
     store: &Embedded<P>,
     candidate: &Candidate,
+    now_ms: u64,
     is_over: &impl Fn() -> bool,
 ) -> Result<u64> {
-    let up_to = candidate.expired_up_to(&store.environment.retention, store.now_ms());
+    let up_to = candidate.expired_up_to(&store.environment.retention, now_ms);
     let mut purged = 0;
     while up_to >= candidate.oldest && !is_over() {
         let (count, is_done) = transaction::write(store, || purge(store, candidate, up_to))?;

@@ -28,9 +28,10 @@ pub(super) async fn expire<R: Redis, P: Postgres>(
     store: &Tiered<R, P>,
     is_over: impl Fn() -> bool,
 ) -> Result<u64> {
-    let mut run = Run { store, is_over, purged: 0, failure: None };
+    let now_ms = store.now_ms();
+    let mut run = Run { store, now_ms, is_over, purged: 0, failure: None };
     for database in 0..store.databases.len() {
-        for scan in Scan::all(&store.settings.retention, store.now_ms()) {
+        for scan in Scan::all(&store.settings.retention, now_ms) {
             for (after, last) in scan.parts((store.settings.random)()) {
                 let walked = run.walk(database, &scan, after, last).await;
                 run.note(walked);
@@ -42,6 +43,8 @@ pub(super) async fn expire<R: Redis, P: Postgres>(
 
 struct Run<'a, R, P, F> {
     store: &'a Tiered<R, P>,
+    /// When it began, in milliseconds since 1970.
+    now_ms: u64,
     is_over: F,
     /// Messages.
     purged: u64,
@@ -65,7 +68,7 @@ impl<R: Redis, P: Postgres, F: Fn() -> bool> Run<'_, R, P, F> {
             for mut row in rows {
                 let candidate = Candidate::read(&mut row)?;
                 after = candidate.spot;
-                if let Some(one) = Expired::of(self.store, &candidate, row.msg_id()?)? {
+                if let Some(one) = Expired::of(self.store, &candidate, self.now_ms, row.msg_id()?)? {
                     expired.entry(self.store.node_of(one.place.partition)).or_default().push(one);
                 }
             }
@@ -112,9 +115,10 @@ impl Expired {
     fn of<R: Redis, P: Postgres>(
         store: &Tiered<R, P>,
         candidate: &Candidate,
+        now_ms: u64,
         in_sql: MsgId,
     ) -> Result<Option<Self>> {
-        let up_to = candidate.expired_up_to(&store.settings.retention, store.now_ms());
+        let up_to = candidate.expired_up_to(&store.settings.retention, now_ms);
         if up_to < candidate.oldest {
             return Ok(None);
         }
