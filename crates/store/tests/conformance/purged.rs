@@ -4,7 +4,7 @@
 use super::backend::{Backend, EmbeddedBackend, block_on};
 use super::retention::{hold, keep, purge};
 use super::talk::*;
-use super::tiered::{Cold, Drained, Hot, Mode, Spread, TieredBackend, in_every_mode};
+use super::tiered::{Mode, TieredBackend, in_every_mode};
 use crate::servers::postgres::query_at;
 use crate::servers::redis::command_at;
 use im_domain::page::Direction;
