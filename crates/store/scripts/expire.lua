@@ -40,7 +40,10 @@ local function let_go(key, messages, head, up_to)
             redis.call('HDEL', contents_of(messages), id)
         end
     end
-    if later(head[9], up_to) == up_to then redis.call('HSET', key, 'last_summary', '') end
+    if later(head[9], up_to) == up_to then 
+        redis.call('HSET', key, 'shown', '0-0', 'shown_seq', 0, 'shown_status', 0, 'last_sender', '', 'last_kind', 0,
+            'last_summary', '')
+    end
 end
 
 local function expire(key, messages, head, times, in_sql)

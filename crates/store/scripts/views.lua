@@ -11,7 +11,21 @@
 --       member's read position that count and were taken back; of a member who has read nothing that
 --       has not expired, the hot messages of its own that count and have not; for how long it keeps messages itself (ms; "": it
 --       does not say), whether it is held (1, "" or 0), stamp up to which its messages have expired.
-local SCAN_MAX = 2000
+local SCAN_MAX, CHUNK = 2000, 100
+
+-- How many messages after a stamp were taken back: they rise with their places.
+local function recalled_after(messages, stamp)
+    local count, ids = 0, nil
+    repeat
+        ids = redis.call('ZREVRANGE', recalled_of(messages), count, count + CHUNK - 1)
+        for _, id in ipairs(ids) do
+            if later(id, stamp) == stamp then return count end
+            count = count + 1
+        end
+    until #ids < CHUNK
+    return count
+end
+
 local FIELDS = { 'cid', 'kind', 'history', 'members', 'seq', 'count', 'last', 'hot', 'create_time', 'update_time',
     'last_sender', 'last_kind', 'last_summary', 'shown', 'shown_seq', 'shown_status', 'version', 'membership_version',
     'revision_version', 'placed' }
@@ -34,9 +48,12 @@ for k = 1, #KEYS, 5 do
     out[#out + 1] = said and (said.is_silent and said.count + 1 or said.count) or 0
     out[#out + 1] = oldest and oldest[1] or ''
     local read_ms, read_low, read = string.match(member or '', '^%d+ %d+ %d+ (%d+) (%d+) (%d+)')
-    local is_behind = oldest and read and later(read_ms .. '-' .. read_low, expired) == expired
-    if is_behind then read = math.max(tonumber(read), said.is_silent and said.count or said.count - 1) end
-    out[#out + 1] = read and redis.call('ZCOUNT', recalled_of(KEYS[k + 4]), '(' .. read, '+inf') or 0
+    local is_behind = expired ~= '0-0' and read and later(read_ms .. '-' .. read_low, expired) == expired
+    if is_behind then
+        out[#out + 1] = recalled_after(KEYS[k + 4], expired)
+    else
+        out[#out + 1] = read and redis.call('ZCOUNT', recalled_of(KEYS[k + 4]), '(' .. read, '+inf') or 0
+    end
     out[#out + 1] = is_behind and own_after(ARGV[2], KEYS[k + 4], expired, SCAN_MAX) or 0
     out[#out + 1] = keep or ''
     out[#out + 1] = hold or ''

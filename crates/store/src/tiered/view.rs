@@ -201,7 +201,8 @@ impl Facts {
     fn last(&self) -> Result<Option<LastMessage>> {
         let joined = self.member.as_ref().filter(|_| self.history == History::FromJoin);
         let floor = joined.map_or(self.expired, |member| self.expired.max(member.floor));
-        if self.shown <= floor {
+        // One that was purged has no sender any more.
+        if self.shown <= floor || self.last_sender.is_empty() {
             return Ok(None);
         }
         Ok(Some(LastMessage {

@@ -64,7 +64,7 @@ const TEXTS: &str = "
         + (SELECT count(*) FROM revision WHERE position('secret'::bytea IN content) > 0 OR ext IS NOT NULL
             OR kept IS NOT NULL OR countable > 0)";
 const TRACES: &str = "
-    SELECT count(*) FROM revision WHERE user_id = 'a' AND role = 3 AND time > 0 AND length(reason) > 0
+    SELECT count(*) FROM revision WHERE user_id = 'a' AND role > 0 AND time > 0 AND length(reason) > 0
         AND control_msg_id > 0";
 
 /// Messages with and without a past, all of which say something secret.
