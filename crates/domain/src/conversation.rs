@@ -77,11 +77,6 @@ impl ConversationChange {
         }
         self.keep_for.map_or(Ok(()), KeepFor::check)
     }
-
-    /// Whether it changes anything that is everybody's, and theirs to see.
-    pub fn is_common(&self) -> bool {
-        self.history.is_some() || self.keep_for.is_some()
-    }
 }
 
 /// The last message of a conversation, as lists show it.

@@ -36,7 +36,8 @@ local function head_of(c)
             'front', 'last', 'keep', 'hold')
         heads[c] = found[1] == clock.base and {
             cid = found[2], kind = found[3], history = found[4], seq = tonumber(found[5]),
-            count = tonumber(found[6]), epoch = found[7], hot = found[8], front = found[9], last = found[10], keep = found[11], hold = found[12],
+            count = tonumber(found[6]), epoch = found[7], hot = found[8], front = found[9], last = found[10],
+            keep = found[11], hold = found[12],
             name = ARGV[FIXED + c], number = c,
             key = KEYS[k + 1], members = KEYS[k + 2], messages = KEYS[k + 3], own = KEYS[k + 4], positions = KEYS[k + 5],
         }

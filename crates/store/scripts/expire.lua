@@ -64,7 +64,8 @@ for i = 1, #KEYS / PER_CONVERSATION do
     local k, a = (i - 1) * PER_CONVERSATION, FIXED + (i - 1) * PER_ITEM
     local clock = clock_of(KEYS[k + 1], ARGV[1])
     if not clock then return {'verify'} end
-    local head = redis.call('HMGET', KEYS[k + 2], 'base', 'kind', 'keep', 'hold', 'hot', 'front', 'last', 'kept', 'shown')
+    local head = redis.call('HMGET', KEYS[k + 2], 'base', 'kind', 'keep', 'hold', 'hot', 'front', 'last',
+        'kept', 'shown')
     local is_hot = head[1] == clock.base
     out[#out + 1] = is_hot and expire(KEYS[k + 2], KEYS[k + 3], head, ARGV[a + 1], ARGV[a + 2]) or ''
 end

@@ -7,10 +7,11 @@
 --       last, hot, create time, update time, sender, kind and summary of the last message that is shown, its stamp, seq and status, numbers
 --       of the last message, of the last change of members or settings and of the last revision ("" none), number
 --       by which it stands in lists, member ("" none), own, place among those that count of the oldest hot
---       message that has not expired and counts (0 none), stamp of the oldest hot one ("" none), messages after the
---       member's read position that count and were taken back; of a member who has read nothing that
---       has not expired, the hot messages of its own that count and have not; for how long it keeps messages itself (ms; "": it
---       does not say), whether it is held (1, "" or 0), stamp up to which its messages have expired.
+--       message that has not expired and counts (0 none), stamp of the oldest hot one ("" none), messages that count
+--       and were taken back after the member's read position, or after what has expired; of a member who has read
+--       nothing that has not expired, the hot messages of its own that count and have not; for how long it keeps
+--       messages itself (ms; "": it does not say), whether it is held (1, "" or 0), stamp up to which its messages have
+--       expired.
 local SCAN_MAX, CHUNK = 2000, 100
 
 -- How many messages after a stamp were taken back: they rise with their places.
