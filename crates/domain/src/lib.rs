@@ -18,6 +18,7 @@ pub mod partition;
 pub mod per_tenant;
 pub mod plan;
 pub mod push;
+pub mod retention;
 pub mod revision;
 pub mod storage;
 pub mod upkeep;

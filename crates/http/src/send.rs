@@ -1,6 +1,6 @@
 //! The routes of the function `send`: messages, conversations and members are written here.
 
-use crate::auth::Caller;
+use crate::auth::{Caller, Scope};
 use crate::batch::{Outcome, Results, only, part};
 use crate::exchange::Response;
 use crate::json::conversation::{ConversationOut, CreateIn, MembersIn, UpdateIn};
@@ -146,6 +146,9 @@ async fn update(caller: &Caller, body: &[u8], storage: &impl Storage) -> Result<
     let mut update: UpdateIn = parse(body)?;
     let actor = caller.actor(update.user_id.take().map(|user| user.0))?;
     let (id, change) = update.change()?;
+    if change.legal_hold.is_some() && caller.scope != Scope::Admin {
+        return Err(Problem::forbidden("legalHold", "only an administrator of the product changes it"));
+    }
     let conversation = storage.update(&actor, &id, change).await?;
     Response::json(&ConversationOut::from(&conversation))
 }

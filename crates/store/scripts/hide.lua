@@ -1,8 +1,8 @@
 -- Hides messages of a hot conversation from one of its members.
 --
 -- KEYS  1 clock, 2 log, 3 head, 4 members, 5 messages, 6 own, 7 positions
--- ARGV  1 run, 2 partition, 3 backlog max (entries), 4 "tenant/conversation", 5 user, 6 stamp up to which messages have
---       expired, 7 users of this server (see is_here), 8 life of an index (s), 9 messages that may be hidden in
+-- ARGV  1 run, 2 partition, 3 backlog max (entries), 4 "tenant/conversation", 5 user, 6 times (see expired_of),
+--       7 users of this server (see is_here), 8 life of an index (s), 9 messages that may be hidden in
 --       addition, 10 whether what is neither hot nor known to SQL is missing (0|1); then for each message: its stamp,
 --       and what SQL knows of it: kind ("": nothing), 1 when it counts (0), sender, 1 when it is hidden (0)
 -- Gives {"verify"}, {"cold"}, {"stranger"}, {"far"}: SQL has to be asked, {"backlog"}; or {"ok", for each message its
@@ -13,12 +13,13 @@ local CONTROL = '7'
 local HIDDEN, MISSING, UNHIDABLE, TOO_MANY = 0, 1, 2, 3
 local clock = clock_of(KEYS[1], ARGV[1])
 if not clock then return {'verify'} end
-local head = redis.call('HMGET', KEYS[3], 'base', 'cid', 'history', 'hot', 'front', 'last')
+local head = redis.call('HMGET', KEYS[3], 'base', 'cid', 'history', 'hot', 'front', 'last', 'kind', 'keep', 'hold')
 if head[1] ~= clock.base then return {'cold'} end
 local user, room = ARGV[5], tonumber(ARGV[9])
 local member = redis.call('HGET', KEYS[4], user)
 if not member then return {'stranger'} end
-local floor, is_hidden = floor_of(head[3], member, ARGV[6]), hidden_from(user, KEYS[5])
+local floor = floor_of(head[3], member, expired_of(ARGV[6], head[7], head[8], head[9]))
+local is_hidden = hidden_from(user, KEYS[5])
 local hot = hot_from(head[4], head[5], head[6], KEYS[5])
 
 -- What a message is: its kind and whether it would be unread for the user, and whether it is hot; or nil, and

@@ -267,6 +267,20 @@ local function put(clock, partition, log, gap, head, message)
     return ms, low
 end
 
+-- The stamp up to which the messages of a conversation have expired. `times`: "now single group system": now, and for
+-- each type the time from which on messages are kept (ms since the zero of ids; 0: nothing expires). `keep`: for how long
+-- the conversation itself keeps them (ms, 0: for ever; "" or none: as its type); `hold`: "1": nothing of it expires.
+local LOW_MAX = 4194303
+local function expired_of(times, kind, keep, hold)
+    local at = {}
+    for number in string.gmatch(times, '%d+') do at[#at + 1] = tonumber(number) end
+    local from = at[1 + tonumber(kind)]
+    keep = tonumber(keep or '')
+    if keep then from = keep == 0 and 0 or at[1] - keep end
+    if hold == '1' or from <= 0 then return '0-0' end
+    return stamp_of(from - 1, LOW_MAX)
+end
+
 -- The stamp up to which a member sees nothing: what has expired, and, where joiners see only what is
 -- said after they joined, what was said before.
 local FROM_JOIN = '1'

@@ -36,6 +36,7 @@ mod conformance {
     pub mod moved;
     pub mod pages;
     pub mod positions;
+    pub mod purged;
     pub mod push;
     pub mod push_leases;
     pub mod random;
@@ -43,6 +44,7 @@ mod conformance {
     pub mod read_positions;
     pub mod rebalanced;
     pub mod recall;
+    pub mod retention;
     pub mod revise;
     pub mod settings;
     pub mod settled;

@@ -6,6 +6,7 @@
 
 use super::Embedded;
 use super::index::WIDE;
+use super::retention::times;
 use super::unread::unread;
 use crate::params;
 use crate::sql::{Row, SqlError};
@@ -29,7 +30,7 @@ pub(super) fn changes<P: Sqlite>(
         actor.tenant.as_str(),
         actor.user.as_str(),
         walk.reached,
-        store.expired_up_to(),
+        times(store, &actor.tenant),
         i64::from(limit) + 1,
         cursor.is_some(),
     ];

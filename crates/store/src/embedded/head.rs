@@ -13,6 +13,8 @@ use std::collections::BTreeMap;
 pub(super) struct Head {
     pub cid: i64,
     msg_id: MsgId,
+    /// The first of this call's messages.
+    first: MsgId,
     /// The newest message that is no control message.
     shown: MsgId,
     pub seq: u64,
@@ -50,6 +52,7 @@ impl Head {
         Ok(Self {
             cid: row.int()?,
             msg_id: row.msg_id()?,
+            first: MsgId::NONE,
             shown: row.msg_id()?,
             seq: row.count()?,
             countable: row.count()?,
@@ -74,6 +77,9 @@ impl Head {
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)";
         let now_ms = store.now_ms();
         self.msg_id = counters.next_id(now_ms, partition);
+        if self.first.is_none() {
+            self.first = self.msg_id;
+        }
         let version = counters.next_version(now_ms);
         match message.control {
             Some(_) => self.revised = version,
@@ -117,7 +123,8 @@ impl Head {
     pub fn save<P: Sqlite>(&self, store: &Embedded<P>) -> Result<(), SqlError> {
         const STATEMENT: &str = "
             UPDATE conversation SET head_msg_id = ?2, shown_msg_id = ?3, head_seq = ?4, head_countable = ?5,
-                version = ?6, update_time = ?7, revision_version = max(revision_version, ?8)
+                version = ?6, update_time = ?7, revision_version = max(revision_version, ?8),
+                oldest_msg_id = coalesce(oldest_msg_id, ?9)
             WHERE cid = ?1";
         let parameters = params![
             self.cid,
@@ -128,6 +135,7 @@ impl Head {
             self.version,
             self.msg_id.time_ms(),
             self.revised,
+            self.first,
         ];
         store.db.execute(STATEMENT, parameters)?;
         match self.revised {

@@ -2,6 +2,7 @@
 
 use super::access::{HEAD, Head};
 use super::clock::Counters;
+use super::retention::times;
 use super::{Embedded, transaction};
 use crate::params;
 use crate::sql::{Row, SqlError};
@@ -64,7 +65,7 @@ impl State {
             actor.tenant.as_str(),
             conversation.as_str(),
             actor.user.as_str(),
-            store.expired_up_to(),
+            times(store, &actor.tenant),
             serde_json::Value::from(wanted).to_string(),
         ];
         let mut rows = store.db.execute(&statement(), parameters)?;

@@ -3,6 +3,7 @@
 use super::Embedded;
 use super::access::{HEAD, Head};
 use super::hide::is_hidden;
+use super::retention::times;
 use crate::message_row::read;
 use crate::params;
 use crate::sqlite::Sqlite;
@@ -54,7 +55,7 @@ pub(super) fn get<P: Sqlite>(
         actor.tenant.as_str(),
         conversation.as_str(),
         actor.user.as_str(),
-        store.expired_up_to(),
+        times(store, &actor.tenant),
         serde_json::Value::from(wanted).to_string(),
     ];
     let mut rows = store.db.execute(&statement, parameters)?;

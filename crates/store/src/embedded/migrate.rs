@@ -13,6 +13,7 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
     (3, "revisions", include_str!("../../migrations/sqlite/0003_revisions.sql")),
     (4, "audit", include_str!("../../migrations/sqlite/0004_audit.sql")),
     (5, "hidden", include_str!("../../migrations/sqlite/0005_hidden.sql")),
+    (6, "retention", include_str!("../../migrations/sqlite/0006_retention.sql")),
 ];
 
 /// Applies the steps this database has not seen, each in a transaction of its own.

@@ -4,6 +4,7 @@ use super::Embedded;
 use super::access::{HEAD, Head};
 use super::hide::is_hidden;
 use super::messages::{COLUMNS, QUOTED, columns};
+use super::retention::times;
 use crate::message_row::read;
 use crate::params;
 use crate::sql::Value;
@@ -85,7 +86,7 @@ fn parameters<P: Sqlite>(
         actor.tenant.as_str(),
         conversation.as_str(),
         actor.user.as_str(),
-        store.expired_up_to(),
+        times(store, &actor.tenant),
         range.above,
         range.below,
         i64::from(range.limit) + 1,

@@ -2,6 +2,7 @@
 
 use super::hide::is_hidden;
 use super::pages::read_range;
+use super::retention::times;
 use super::{Embedded, access, devices};
 use crate::params;
 use crate::sql::Row;
@@ -91,7 +92,7 @@ impl Place {
             actor.tenant.as_str(),
             query.conversation.as_str(),
             actor.user.as_str(),
-            store.expired_up_to(),
+            times(store, &actor.tenant),
             device.as_str(),
             query.last_msg_id,
         ];

@@ -4,9 +4,11 @@
 //!
 //! The fragments speak of a conversation `c` and its member `m`.
 
-/// The place up to which nothing is unread though it was never read: it has expired (`?4`: the newest id
-/// that has) or is gone.
-const GONE: &str = "max(?4, c.purged_msg_id)";
+use super::retention::expired_up_to;
+
+/// The place up to which nothing is unread though it was never read: it has expired (`?4`: the
+/// [`super::retention::times`] of now) or is gone.
+const GONE: &str = concat!("max(", expired_up_to!("?4"), ", c.purged_msg_id)");
 
 /// How many messages that count had been said up to the id `at`.
 pub(super) fn countable_at(at: &str) -> String {
@@ -53,7 +55,8 @@ fn others(countable: &str, own: &str, at: &str) -> String {
     format!("max(0, c.head_countable - {countable} - (m.own - {own}) - {recalled} - {hidden})")
 }
 
-/// How many the member has not read; none when there is no member. `?4`: the newest id that has expired.
+/// How many the member has not read; none when there is no member. `?4`: the [`super::retention::times`] of
+/// now.
 pub(super) fn unread() -> String {
     format!(
         "CASE WHEN m.user IS NULL THEN 0

@@ -71,7 +71,7 @@ pub(super) async fn apply<R: Redis, P: Postgres>(
     let begin = vec![Value::from(u64::from(partition)), last.into(), epoch.into()];
     let (statement, parameters) = match entries {
         [Entry { body: Body::Members(change), place, .. }] => {
-            (members::statement(), members::parameters_of(begin, place.tenant(), change))
+            (members::statement(), members::parameters_of(begin, place, change))
         }
         [Entry { body: Body::Revision(revision), .. }] => {
             (revisions::statement(), revisions::parameters_of(begin, revision))

@@ -8,7 +8,7 @@
 //! - `c ms low conversation epoch kind history version` and a line `user role` for each member: a conversation
 //! - `k ms low conversation cid user stamp countable own version`: what a user has read
 //! - `g ms low conversation cid members time version` and a line `+ user floor countable`, `- user`, `= user role`,
-//!   `! user muted` or `~ history` for each change: a change of members or settings
+//!   `! user muted`, `~ history`, `% retention` (ms, or `-`) or `# hold user time` (ms since 1970) for each change: a change of members or settings
 //! - `v ms low conversation cid message action control countable sender user role time` and a reason: a message was
 //!   recalled or deleted
 //! - `e`, the same up to the time, `reason-bytes`, a reason and the content that it has now: a message was edited
@@ -24,6 +24,7 @@
 use super::keys::Place;
 use super::record::Record;
 use super::stamp;
+use im_domain::retention::KeepFor;
 use im_domain::{ConversationId, MsgId, UserId};
 
 pub(super) struct Entry {
@@ -148,6 +149,16 @@ pub(super) struct Change {
     pub roles: Vec<(UserId, u64)>,
     pub muted: Option<(UserId, u64)>,
     pub history: Option<u64>,
+    pub keep_for: Option<KeepFor>,
+    pub hold: Option<Hold>,
+}
+
+/// A conversation came under legal hold, or stands under it no more.
+pub(super) struct Hold {
+    pub held: bool,
+    /// Who said so, and when, in milliseconds since 1970.
+    pub user: UserId,
+    pub time_ms: u64,
 }
 
 pub(super) struct Joiner {
@@ -342,6 +353,12 @@ fn change(lines: &mut Lines<'_>) -> Option<Change> {
             ["-", user] => change.remove(UserId::parse(user).ok()?),
             ["!", user, muted] => change.muted = Some((UserId::parse(user).ok()?, muted.parse().ok()?)),
             ["~", history] => change.history = Some(history.parse().ok()?),
+            ["%", "-"] => change.keep_for = Some(KeepFor::Policy),
+            ["%", ms] => change.keep_for = Some(KeepFor::Ms(ms.parse().ok()?)),
+            ["#", held, user, time_ms] => {
+                let (user, time_ms) = (UserId::parse(user).ok()?, time_ms.parse().ok()?);
+                change.hold = Some(Hold { held: held == "1", user, time_ms });
+            }
             ["=", user, role] => change.set_role(UserId::parse(user).ok()?, role.parse().ok()?),
             _ => return None,
         }
@@ -357,6 +374,12 @@ impl Change {
         if self.added.len() == before {
             self.removed.push(user);
         }
+    }
+
+    /// Whether it is news for all members: what one has muted is not, and of a hold nobody is told.
+    pub fn is_common(&self) -> bool {
+        let is_set = self.history.is_some() || self.keep_for.is_some();
+        is_set || (self.muted.is_none() && self.hold.is_none())
     }
 
     fn set_role(&mut self, user: UserId, role: u64) {
@@ -429,7 +452,7 @@ mod tests {
         assert_eq!(parse("c", "e\n2\n0\n5\na 1\nb 3\n").unwrap().class(), Class::Conversations);
         assert_eq!(parse("p", "7-1\nu\nd\n6-2\n4\n").unwrap().class(), Class::Rows);
         assert_eq!(parse("k", "7-1\nu\n6-2\n4\n1\n5\n").unwrap().class(), Class::Rows);
-        assert_eq!(parse("g", "7-1\n3\n99\n5\n! a 1\n~ 1\n").unwrap().class(), Class::Single);
+        assert_eq!(parse("g", "7-1\n3\n99\n5\n! a 1\n~ 1\n% -\n# 1 b 99\n").unwrap().class(), Class::Single);
         assert_eq!(parse("a", "other\n").unwrap().class(), Class::Single);
         assert_eq!(parse("f", "7-1\nu\nd\n").unwrap().class(), Class::Forgotten);
         let Some(Body::Hidden(hidden)) = parse("h", "7-1\nu\n5\n6-2 1\n8-0 0\n").map(|entry| entry.body)

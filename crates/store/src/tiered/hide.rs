@@ -4,6 +4,7 @@
 //! SQL, so the call is answered once SQL has it; SQL is waited for in any case, if it is there, as it is for revisions.
 
 use super::keys::Place;
+use super::retention::times;
 use super::tell::{Tale, tell};
 use super::{Tiered, limits, persist, read, rows, script, stamp, unknown_word};
 use crate::arguments;
@@ -56,7 +57,7 @@ fn describe<R: Redis, P: Postgres>(
         store.settings.backlog_max,
         place.name.as_str(),
         actor.user.as_str(),
-        stamp::text(store.expired_up_to()),
+        times(store, &actor.tenant),
         store.here(place.partition),
         limits::INDEX_LIFE_S,
         HIDDEN_MAX.saturating_sub(hidden),

@@ -2,6 +2,7 @@
 
 use super::keys::Place;
 use super::record::{Record, summary_of_start};
+use super::retention::times;
 use super::revised::Become;
 use super::rows::Sight;
 use super::warm::{Warmth, warm};
@@ -9,7 +10,6 @@ use super::{Tiered, limits, rows, script, stamp, unknown_word};
 use crate::arguments;
 use crate::postgres::Postgres;
 use crate::redis::{Argument, Redis, Reply};
-use im_domain::conversation::History;
 use im_domain::message::{Message, Quote, QuoteStatus, Status, summary_of_bytes};
 use im_domain::page::{Direction, Range};
 use im_domain::storage::Actor;
@@ -58,15 +58,13 @@ impl Head {
     }
 
     /// Takes the first values that `page.lua`, `get.lua` and `sync.lua` give.
-    pub fn take(reply: &mut Reply, expired: MsgId) -> Result<Self> {
+    pub fn take(reply: &mut Reply) -> Result<Self> {
         let epoch = reply.text()?;
         let cid = id(reply)?;
-        let from_join = i64::try_from(reply.number()?).ok() == Some(History::FromJoin.number());
+        let floor = id(reply)?;
         let seq = reply.number()?;
         let (last, hot) = (id(reply)?, id(reply)?);
-        let joined = joined_at(&reply.text()?)?;
         let scanned = stamp::parse(&reply.text()?);
-        let floor = if from_join { expired.max(joined) } else { expired };
         Ok(Self { epoch, cid, seq, last, hot, floor, scanned })
     }
 }
@@ -77,18 +75,14 @@ pub(super) fn id(reply: &mut Reply) -> Result<MsgId> {
     stamp::parse(&text).ok_or_else(|| Error::internal(format!("expected a stamp in a reply, found {text}")))
 }
 
+/// A stamp of a reply that may be empty.
+pub(super) fn id_or_none(reply: &mut Reply) -> Result<Option<MsgId>> {
+    Ok(stamp::parse(&reply.text()?))
+}
+
 /// The life of a server, as scripts say it.
 pub(super) fn life(reply: &mut Reply) -> Result<u32> {
     u32::try_from(reply.number()?).map_err(|_| Error::internal("the life of a server is malformed"))
-}
-
-/// The join floor of a member as the hot store writes it.
-fn joined_at(member: &str) -> Result<MsgId> {
-    let mut parts = member.split(' ').skip(1).map(str::parse);
-    match (parts.next(), parts.next()) {
-        (Some(Ok(ms)), Some(Ok(low))) => Ok(stamp::join(ms, low)),
-        _ => Err(Error::internal("a member's entry in the hot store is malformed")),
-    }
 }
 
 /// A hot message as its reader sees it, and whether its quote has to be looked up in SQL.
@@ -229,7 +223,6 @@ async fn hot_part<R: Redis, P: Postgres>(
     range: &Range,
     found: usize,
 ) -> Result<(Head, Vec<Message>)> {
-    let expired = store.expired_up_to();
     let below = if range.below == MsgId::MAX { "+".to_owned() } else { stamp::text(range.below) };
     let kinds: String = range.kinds.iter().map(|kind| format!("{},", kind.number())).collect();
     let kinds = if kinds.is_empty() { kinds } else { format!(",{kinds}") };
@@ -237,14 +230,15 @@ async fn hot_part<R: Redis, P: Postgres>(
     let arguments = arguments![
         actor.user.as_str(),
         range.direction.as_str(),
-        stamp::text(range.above.max(expired)),
+        stamp::text(range.above),
         below,
         wanted,
-        kinds
+        kinds,
+        times(store, &actor.tenant)
     ];
     let keys = [place.clock(), place.head(), place.members(), place.messages()];
     let (_, mut reply) = ask_hot(store, place, &script::PAGE, &keys, &arguments).await?;
-    let head = Head::take(&mut reply, expired)?;
+    let head = Head::take(&mut reply)?;
     let messages = hot_messages(store, place, &head, actor, &mut reply).await?;
     Ok((head, messages))
 }
@@ -302,15 +296,14 @@ pub(super) async fn by_id<R: Redis, P: Postgres>(
     place: &Place,
     ids: &[MsgId],
 ) -> Result<HashMap<MsgId, Message>> {
-    let expired = store.expired_up_to();
-    let mut arguments = arguments![actor.user.as_str()];
+    let mut arguments = arguments![actor.user.as_str(), times(store, &actor.tenant)];
     arguments.extend(ids.iter().map(|id| Argument::from(stamp::text(*id))));
     let keys = [place.clock(), place.head(), place.members(), place.messages()];
     let (word, mut reply) = ask_hot(store, place, &script::GET, &keys, &arguments).await?;
     if word != "ok" {
         return Err(unknown_word("get", &word));
     }
-    let head = Head::take(&mut reply, expired)?;
+    let head = Head::take(&mut reply)?;
     let mut found = hot_messages(store, place, &head, actor, &mut reply).await?;
     found.retain(|message| message.msg_id > head.floor);
     let is_cold = |id: &MsgId| *id < head.hot && *id > head.floor;

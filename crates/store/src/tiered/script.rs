@@ -45,6 +45,7 @@ scripts! {
     DRAIN_DONE "drain_done" false,
     DRAIN_READ "drain_read" false,
     DUE "due" false,
+    EXPIRE "expire" true,
     FORGET "forget" true,
     GET "get" true,
     HIDE "hide" false,

@@ -37,12 +37,11 @@ pub(super) async fn standing<R: Redis, P: Postgres>(
     actor: &Actor,
     places: &[Place],
 ) -> Result<HashMap<String, Standing>> {
-    let expired = store.expired_up_to();
     let mut found = HashMap::with_capacity(places.len());
     let mut is_cold: BTreeMap<usize, Vec<String>> = BTreeMap::new();
     let mut seen: BTreeMap<usize, LookedUp> = BTreeMap::new();
     for (node, places) in parts(store, places) {
-        let (last_change, views) = View::all(store, node, &places, Some(&actor.user)).await?;
+        let (last_change, views) = View::all(store, node, &places, Some(actor)).await?;
         let seen_up_to = *seen.entry(node).or_insert(last_change);
         for (place, mut view) in places.into_iter().zip(views) {
             complete(store, &place, &actor.user, &mut view).await?;
@@ -52,7 +51,7 @@ pub(super) async fn standing<R: Redis, P: Postgres>(
             match view.facts() {
                 Some(facts) => {
                     let id = ConversationId::parse(place.conversation())?;
-                    let standing = Standing::of(&view, facts, id, expired, seen_up_to)?;
+                    let standing = Standing::of(actor, &view, facts, id, seen_up_to)?;
                     found.extend(standing.map(|one| (place.name.clone(), one)));
                 }
                 None => {
@@ -68,7 +67,7 @@ pub(super) async fn standing<R: Redis, P: Postgres>(
                 let Some(facts) = view.facts() else { continue };
                 let name = format!("{}/{id}", actor.tenant);
                 found.extend(
-                    Standing::of(&view, facts, id, expired, LookedUp::default())?.map(|one| (name, one)),
+                    Standing::of(actor, &view, facts, id, LookedUp::default())?.map(|one| (name, one)),
                 );
             }
         }
@@ -78,15 +77,15 @@ pub(super) async fn standing<R: Redis, P: Postgres>(
 
 impl Standing {
     fn of(
+        actor: &Actor,
         view: &View,
         facts: &Facts,
         id: ConversationId,
-        expired: MsgId,
         seen_up_to: LookedUp,
     ) -> Result<Option<Self>> {
         let Some(member) = &facts.member else { return Ok(None) };
         Ok(Some(Self {
-            conversation: facts.conversation(id, &view.epoch, expired)?,
+            conversation: facts.conversation(actor, id, &view.epoch)?,
             head: facts.head(),
             placed: facts.placed,
             versions: facts.versions,

@@ -2,6 +2,7 @@
 
 use super::keys::Place;
 use super::read::{self, Head};
+use super::retention::times;
 use super::{Tiered, devices, limits, rows, script, stamp, unknown_word};
 use crate::postgres::Postgres;
 use crate::redis::{Redis, Reply};
@@ -78,8 +79,8 @@ struct Standing {
 }
 
 impl Standing {
-    fn take(reply: &mut Reply, expired: MsgId) -> Result<Self> {
-        let head = Head::take(reply, expired)?;
+    fn take(reply: &mut Reply) -> Result<Self> {
+        let head = Head::take(reply)?;
         let lost = match reply.text()?.as_str() {
             "epoch" => Some(ResetReason::EpochChanged),
             "ahead" => Some(ResetReason::PositionAhead),
@@ -104,7 +105,6 @@ impl<R: Redis, P: Postgres> Follower<'_, R, P> {
         confirmed: Option<MsgId>,
         limit: u64,
     ) -> Result<(Standing, Vec<Message>)> {
-        let expired = self.store.expired_up_to();
         let place = &self.place;
         let arguments = arguments![
             u64::from(place.partition),
@@ -114,7 +114,7 @@ impl<R: Redis, P: Postgres> Follower<'_, R, P> {
             self.device.as_str(),
             epoch,
             confirmed.map(stamp::text).unwrap_or_default(),
-            stamp::text(expired),
+            times(self.store, &self.actor.tenant),
             limit
         ];
         let keys = place.written();
@@ -124,7 +124,7 @@ impl<R: Redis, P: Postgres> Follower<'_, R, P> {
             match word.as_str() {
                 "unplaced" => self.recall().await?,
                 "ok" => {
-                    let standing = Standing::take(&mut reply, expired)?;
+                    let standing = Standing::take(&mut reply)?;
                     let messages =
                         read::hot_messages(self.store, place, &standing.head, self.actor, &mut reply).await?;
                     return Ok((standing, messages));

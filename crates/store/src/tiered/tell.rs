@@ -264,7 +264,7 @@ impl<'a> Change<'a> {
             left: &change.removed,
             muted_by: change.muted.as_ref().map(|(user, _)| user),
             is_crossing: (before > told_max) != (change.members > told_max),
-            concerns_all: change.muted.is_none() || change.history.is_some(),
+            concerns_all: change.is_common(),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Conversations as a user sees them.
 
 use super::keys::Place;
+use super::retention::{expired_up_to, times, times_in_sql};
 use super::revised::Become;
 use super::rows::{SHOWN, is_hidden};
 use super::version::version_of;
@@ -14,8 +15,12 @@ use im_domain::conversation::{Conversation, ConversationKind, History, LastMessa
 use im_domain::global::LookedUp;
 use im_domain::limits::LAST_LOOK_MAX;
 use im_domain::message::{Kind, SUMMARY_BYTES, Status, summary_of_bytes};
+use im_domain::retention::Keeping;
 use im_domain::storage::Actor;
 use im_domain::{ConversationId, Error, MsgId, Result, UserId};
+
+/// What scripts are told who have no user to ask for.
+const NOTHING_EXPIRES: &str = "0 0 0 0";
 
 /// Whether the hot store has a conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,6 +74,9 @@ pub(super) struct Facts {
     oldest: Option<(MsgId, u64)>,
     /// Of a member who has read nothing that has not expired: how many of its own count and have not.
     own_kept: u64,
+    own: Keeping,
+    /// The newest message that has expired.
+    expired: MsgId,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -98,10 +106,10 @@ impl View {
     pub async fn of<R: Redis, P: Postgres>(
         store: &Tiered<R, P>,
         place: &Place,
-        user: Option<&UserId>,
+        actor: Option<&Actor>,
     ) -> Result<Self> {
         let places = std::slice::from_ref(place);
-        let (_, mut views) = Self::all(store, store.node_of(place.partition), places, user).await?;
+        let (_, mut views) = Self::all(store, store.node_of(place.partition), places, actor).await?;
         views.pop().ok_or_else(|| Error::internal("the script views gave no view"))
     }
 
@@ -110,15 +118,15 @@ impl View {
         store: &Tiered<R, P>,
         node: usize,
         places: &[Place],
-        user: Option<&UserId>,
+        actor: Option<&Actor>,
     ) -> Result<(LookedUp, Vec<Self>)> {
         let keys: Vec<String> = places
             .iter()
             .flat_map(|place| [place.clock(), place.head(), place.members(), place.own(), place.messages()])
             .collect();
-        let expired = stamp::text(store.expired_up_to());
-        // No user has an empty name.
-        let arguments = arguments![user.map_or("", UserId::as_str), expired, LAST_LOOK_MAX];
+        // No user has an empty name. What has expired is of interest to users alone.
+        let times = actor.map_or_else(|| NOTHING_EXPIRES.to_owned(), |actor| times(store, &actor.tenant));
+        let arguments = arguments![actor.map_or("", |actor| actor.user.as_str()), times, LAST_LOOK_MAX];
         let (_, mut reply) = store.ask_node(node, &script::VIEWS, &keys, arguments).await?;
         let last_change = LookedUp { number: version(&mut reply)?, life: read::life(&mut reply)? };
         let views: Result<_> = places.iter().map(|_| Self::take(&mut reply)).collect();
@@ -135,7 +143,7 @@ impl View {
         if state == State::Hot {
             return Ok(Self { state, epoch, facts: Some(Facts::take(reply)?) });
         }
-        for _ in 0..32 {
+        for _ in 0..35 {
             reply.bytes()?;
         }
         Ok(Self { state, epoch, facts: None })
@@ -171,6 +179,8 @@ impl Facts {
         let hidden = reply.number()?;
         let hidden_version = version(reply)?;
         let member = member.map(|member| Member { hidden_version, ..member });
+        let own = Keeping { retention_ms: reply.text()?.parse().ok(), legal_hold: reply.text()? == "1" };
+        let expired = read::id(reply)?;
         let mut facts = Self {
             cid,
             kind,
@@ -196,6 +206,8 @@ impl Facts {
             member,
             oldest,
             own_kept,
+            own,
+            expired,
         };
         facts.take_left(reply)?;
         Ok(facts)
@@ -231,10 +243,11 @@ impl Facts {
     }
 
     /// The last message, if this reader may see it.
-    fn last(&self, expired: MsgId) -> Result<Option<LastMessage>> {
+    fn last(&self) -> Result<Option<LastMessage>> {
         let joined = self.member.as_ref().filter(|_| self.history == History::FromJoin);
-        let floor = joined.map_or(expired, |member| expired.max(member.floor));
-        if self.shown <= floor {
+        let floor = joined.map_or(self.expired, |member| self.expired.max(member.floor));
+        // One that was purged has no sender any more.
+        if self.shown <= floor || self.last_sender.is_empty() {
             return Ok(None);
         }
         Ok(Some(LastMessage {
@@ -249,9 +262,9 @@ impl Facts {
     }
 
     /// Countable messages of others after the read position, and after what has expired.
-    fn unread(&self, expired: MsgId) -> u64 {
+    fn unread(&self) -> u64 {
         let Some(member) = &self.member else { return 0 };
-        if self.is_behind(expired) {
+        if self.is_behind() {
             let kept = self.oldest.map_or(0, |(_, count)| (self.count + 1).saturating_sub(count));
             return kept.saturating_sub(self.own_kept + self.recalled + self.hidden);
         }
@@ -260,8 +273,8 @@ impl Facts {
     }
 
     /// Whether the member has read nothing that has not expired.
-    fn is_behind(&self, expired: MsgId) -> bool {
-        !expired.is_none() && self.member.as_ref().is_some_and(|member| member.read < expired)
+    fn is_behind(&self) -> bool {
+        !self.expired.is_none() && self.member.as_ref().is_some_and(|member| member.read < self.expired)
     }
 
     /// The newest message.
@@ -269,19 +282,21 @@ impl Facts {
         self.last
     }
 
-    pub fn conversation(&self, id: ConversationId, epoch: &str, expired: MsgId) -> Result<Conversation> {
+    pub fn conversation(&self, actor: &Actor, id: ConversationId, epoch: &str) -> Result<Conversation> {
         Ok(Conversation {
             id,
             kind: self.kind,
             member_count: self.members,
-            last: self.last(expired)?,
+            last: self.last()?,
             head_seq: self.seq,
-            unread: self.unread(expired),
+            unread: self.unread(),
             read_msg_id: self.member.as_ref().map_or(MsgId::NONE, |member| member.read),
             create_time: self.create_time,
             update_time: self.update_time,
             epoch: epoch.to_owned(),
             muted: self.member.as_ref().is_some_and(|member| member.muted),
+            retention_ms: self.own.retention_ms,
+            legal_hold: Some(self.own.legal_hold).filter(|_| actor.privileged),
         })
     }
 
@@ -291,11 +306,11 @@ impl Facts {
         store: &Tiered<R, P>,
         partition: u8,
         user: &UserId,
-        expired: MsgId,
     ) -> Result<()> {
+        let expired = self.expired;
         let Some(below) = self.left_below.take().filter(|below| *below > expired) else { return Ok(()) };
         let statement = format!(
-            "SELECT x.msg_id, x.seq, x.sender, x.kind, x.status, 
+            "SELECT x.msg_id, x.seq, x.sender, x.kind, x.status,
                 CASE WHEN x.status = 0 THEN substring(x.content FROM 1 FOR {SUMMARY_BYTES}) END FROM ({}) x",
             newest_left("$1::bigint", "msg_id < $2::bigint", "$3::text")
         );
@@ -314,14 +329,13 @@ impl Facts {
         store: &Tiered<R, P>,
         partition: u8,
         user: &UserId,
-        expired: MsgId,
     ) -> Result<()> {
-        self.find_left(store, partition, user, expired).await?;
-        if !self.is_behind(expired) || self.hot.number() <= expired.number() + 1 {
+        self.find_left(store, partition, user).await?;
+        if !self.is_behind() || self.hot.number() <= self.expired.number() + 1 {
             return Ok(());
         }
         let statement = kept("$1::bigint", "$2::bigint", "$3::bigint", "$4::text", "true");
-        let parameters = params![self.cid, expired, self.hot, user.as_str()];
+        let parameters = params![self.cid, self.expired, self.hot, user.as_str()];
         let mut rows = store.sql(partition).await?.query(&statement, parameters).await?;
         let Some(row) = rows.first_mut() else { return Ok(()) };
         if let Some(oldest) = row.opt_msg_id()?.zip(row.opt_int()?.map(i64::unsigned_abs)) {
@@ -442,11 +456,10 @@ async fn find<R: Redis, P: Postgres>(
 ) -> Result<(Conversation, bool)> {
     let place = Place::of(&actor.tenant, id);
     for _ in 0..limits::ATTEMPTS_MAX {
-        let mut view = View::of(store, &place, Some(&actor.user)).await?;
+        let mut view = View::of(store, &place, Some(actor)).await?;
         if let Some(facts) = &mut view.facts {
-            let expired = store.expired_up_to();
-            facts.complete(store, place.partition, &actor.user, expired).await?;
-            return Ok((facts.conversation(id.clone(), &view.epoch, expired)?, facts.member.is_some()));
+            facts.complete(store, place.partition, &actor.user).await?;
+            return Ok((facts.conversation(actor, id.clone(), &view.epoch)?, facts.member.is_some()));
         }
         match warm(store, &place).await? {
             Warmth::Hot => {}
@@ -464,7 +477,7 @@ pub(super) async fn complete<R: Redis, P: Postgres>(
     view: &mut View,
 ) -> Result<()> {
     match &mut view.facts {
-        Some(facts) => facts.complete(store, place.partition, user, store.expired_up_to()).await,
+        Some(facts) => facts.complete(store, place.partition, user).await,
         None => Ok(()),
     }
 }
@@ -485,25 +498,27 @@ pub(super) async fn cold<R: Redis, P: Postgres>(
             c.shown_msg_id, x.msg_id, x.seq, x.status, (SELECT count(*) FROM revision v WHERE v.cid = c.cid
                 AND v.countable > greatest(m.read_countable, coalesce(o.place - 1, 0))),
             (SELECT count(*) FROM hidden h WHERE h.cid = c.cid AND h.user_id = $3::text AND h.counts = 1
-                AND h.msg_id > greatest(m.read_msg_id, $4::bigint) AND NOT EXISTS (SELECT 1 FROM revision v
+                AND h.msg_id > greatest(m.read_msg_id, e.expired) AND NOT EXISTS (SELECT 1 FROM revision v
                     WHERE v.cid = h.cid AND v.msg_id = h.msg_id AND v.countable > 0)),
             m.floor, m.read_msg_id, m.read_countable, m.read_own, m.own, m.muted,
             EXISTS (SELECT 1 FROM hidden h WHERE h.cid = c.cid AND h.user_id = $3::text)::int, o.msg_id, o.place,
-            coalesce(o.own, 0)
+            coalesce(o.own, 0), c.retention_ms, c.legal_hold, e.expired
         FROM conversation c
         JOIN member m ON m.cid = c.cid AND m.user_id = $3::text
         JOIN partition_state s ON s.partition = (c.cid >> 14) & 255
+        CROSS JOIN LATERAL (SELECT {} AS expired) e
         LEFT JOIN LATERAL ({}) x ON true
         LEFT JOIN LATERAL ({}) o ON true
         WHERE c.tenant = $1::text AND c.name = ANY ($2::text[])",
-        newest_left("c.cid", "msg_id <= c.shown_msg_id AND msg_id > $4::bigint", "$3::text"),
-        kept("c.cid", "$4::bigint", "9223372036854775807", "$3::text", "m.read_msg_id < $4::bigint")
+        expired_up_to("$4"),
+        newest_left("c.cid", "msg_id <= c.shown_msg_id AND msg_id > e.expired", "$3::text"),
+        kept("c.cid", "e.expired", "9223372036854775807", "$3::text", "m.read_msg_id < e.expired")
     );
     let parameters = vec![
         actor.tenant.as_str().into(),
         Value::Texts(names.into_iter().map(Some).collect()),
         actor.user.as_str().into(),
-        store.expired_up_to().into(),
+        times_in_sql(store, &actor.tenant),
     ];
     let rows = store.database(database)?.query(&statement, parameters).await?;
     rows.into_iter().map(|mut row| cold_view(&mut row)).collect()
@@ -538,6 +553,8 @@ fn cold_view(row: &mut Row) -> Result<(ConversationId, View)> {
         member: Some(cold_member(row)?),
         oldest: row.opt_msg_id()?.zip(row.opt_int()?.map(i64::unsigned_abs)),
         own_kept: row.count()?,
+        own: Keeping { retention_ms: row.opt_int()?.map(i64::unsigned_abs), legal_hold: row.flag()? },
+        expired: row.msg_id()?,
     };
     facts.placed = facts.placed.max(version_of(facts.cid));
     Ok((id, View { state: State::Cold, epoch, facts: Some(facts) }))

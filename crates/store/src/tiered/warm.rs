@@ -109,7 +109,7 @@ async fn load<R: Redis, P: Postgres>(store: &Tiered<R, P>, place: &Place) -> Res
                 WHERE h.cid = c.cid AND h.msg_id >= least(c.shown_msg_id, (SELECT min(m.read_msg_id) FROM member m
                     WHERE m.cid = c.cid)) AND (h.msg_id = c.shown_msg_id OR h.counts = 1 AND h.msg_id > m.read_msg_id)),
             c.shown_msg_id, x.seq, x.status,
-            EXISTS (SELECT 1 FROM revision v WHERE v.cid = c.cid)::int
+            EXISTS (SELECT 1 FROM revision v WHERE v.cid = c.cid)::int, c.retention_ms, c.legal_hold
         FROM conversation c LEFT JOIN message x ON x.cid = c.cid AND x.msg_id = c.shown_msg_id
         WHERE c.tenant = $1::text AND c.name = $2::text"
     );
@@ -133,9 +133,10 @@ fn seed(row: &mut Row) -> Result<Vec<Argument>> {
     let shown = row.msg_id()?;
     let (shown_seq, shown_status) = (row.opt_int()?.unwrap_or_default(), row.opt_int()?.unwrap_or_default());
     let is_revised = row.flag()?;
+    let (retention_ms, is_held) = (row.opt_int()?, row.flag()?);
     // Nothing is in the stream: what is hot begins after the last message.
     let hot = MsgId::new(last.number() + 1).unwrap_or(MsgId::MAX);
-    Ok(arguments![
+    let mut seed = arguments![
         member_lines,
         is_revised,
         recalled_lines,
@@ -183,6 +184,12 @@ fn seed(row: &mut Row) -> Result<Vec<Argument>> {
         "update_time",
         update_time,
         "placed",
-        version_of(shown.max(cid))
-    ])
+        version_of(shown.max(cid)),
+        "hold",
+        is_held
+    ];
+    if let Some(ms) = retention_ms {
+        seed.extend(arguments!["keep", ms.unsigned_abs()]);
+    }
+    Ok(seed)
 }

@@ -13,6 +13,7 @@ use futures::future::join_all;
 use im_domain::message::Receipt;
 use im_domain::page::Direction;
 use im_domain::push::PushSettingsChange;
+use im_domain::retention::RetentionRules;
 use im_domain::storage::Storage;
 use im_domain::upkeep::Task;
 use im_domain::{Error, Result};
@@ -39,7 +40,7 @@ pub fn on(site: &Site, databases: usize) -> Engine {
 /// An engine for the steps, which does not wait for readers.
 pub fn mover(site: &Site, kill: Option<Kill>) -> (Tiered<MortalRedis, MortalPostgres>, Rc<Mortal>) {
     let mortal = Rc::new(Mortal::new(kill));
-    let mut settings = settings(Box::new(machine_ms), 0);
+    let mut settings = settings(Box::new(machine_ms), RetentionRules::default());
     settings.servers = "the mover's".to_owned();
     settings.pause = Box::new(|_| Box::pin(tokio::time::sleep(Duration::from_millis(1))));
     let redis = |url: &String| MortalRedis(NativeRedis::new(url).unwrap(), Rc::clone(&mortal));

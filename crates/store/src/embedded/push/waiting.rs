@@ -4,6 +4,7 @@ use super::place_of;
 use crate::embedded::Embedded;
 use crate::embedded::hide::is_hidden;
 use crate::embedded::index::WIDE;
+use crate::embedded::retention::times;
 use crate::embedded::unread::{others_after, read_or_gone};
 use crate::params;
 use crate::sqlite::Sqlite;
@@ -38,7 +39,7 @@ pub(super) fn waiting<P: Sqlite>(
     since_version: u64,
 ) -> Result<Vec<Waiting>> {
     let parameters =
-        params![tenant.as_str(), user.as_str(), since_version, store.expired_up_to(), since, SCANNED_MAX];
+        params![tenant.as_str(), user.as_str(), since_version, times(store, tenant), since, SCANNED_MAX];
     let rows = store.db.execute(&statement(), parameters)?;
     let one = |mut row: crate::sql::Row| {
         Ok(Waiting {

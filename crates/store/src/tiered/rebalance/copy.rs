@@ -28,7 +28,9 @@ pub(super) const CONVERSATIONS: Table = Table {
             member_count = excluded.member_count, head_msg_id = excluded.head_msg_id,
             head_seq = excluded.head_seq, head_countable = excluded.head_countable,
             shown_msg_id = excluded.shown_msg_id,
-            head_epoch = excluded.head_epoch, stored = excluded.stored, update_time = excluded.update_time",
+            head_epoch = excluded.head_epoch, stored = excluded.stored, update_time = excluded.update_time,
+            retention_ms = excluded.retention_ms, legal_hold = excluded.legal_hold,
+            oldest_msg_id = excluded.oldest_msg_id",
 };
 
 pub(super) const MESSAGES: Table = Table {
