@@ -33,7 +33,7 @@ async fn what_is_hidden_is_on_no_way_to_read_for_its_user_alone() {
     let named: Vec<Value> = ids.iter().map(|id| json!({"msgId": id})).collect();
     assert_eq!(answer, json!({"results": named}));
     assert_eq!(hide(&phone, "room", &ids).await, answer, "once more");
-    for tasks in [json!([]), json!(["drain"])] {
+    for _ in 0..2 {
         for reader in [&ben, &phone] {
             shown_nowhere(&every_way(reader, "room").await, SECRET);
         }
@@ -48,7 +48,8 @@ async fn what_is_hidden_is_on_no_way_to_read_for_its_user_alone() {
         assert_eq!(page["messages"][0]["replyTo"].get("preview"), None);
         assert_eq!(conversation(&ben, "room").await["lastMsg"]["summary"], "quoting");
         assert_eq!(every_way(&ann, "room").await[..8], of_ann[..8]);
-        tenant.service().patient(RUN, json!({"tasks": tasks})).await;
+        // Wherever it is kept in the end.
+        tenant.service().patient(RUN, json!({"tasks": ["drain"]})).await;
     }
     let page = tenant.device("ben", "new").ok(SYNC, json!({"conversationId": "room"})).await;
     assert_eq!(texts(shape::list(&page, "messages")), ["first", "quoting"]);
