@@ -9,7 +9,7 @@
 mod purge;
 
 use super::keys::Place;
-use super::{Tiered, read, script, stamp, unknown_word};
+use super::{Tiered, layout, read, script, stamp, unknown_word};
 use crate::arguments;
 use crate::expiry::{Candidate, Scan, Spot};
 use crate::postgres::Postgres;
@@ -28,6 +28,7 @@ pub(super) async fn expire<R: Redis, P: Postgres>(
     store: &Tiered<R, P>,
     is_over: impl Fn() -> bool,
 ) -> Result<u64> {
+    layout::check(store).await?;
     let now_ms = store.now_ms();
     let mut run = Run { store, now_ms, is_over, purged: 0, failure: None };
     for database in 0..store.databases.len() {
