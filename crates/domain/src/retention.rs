@@ -5,7 +5,7 @@
 
 use crate::conversation::ConversationKind;
 use crate::error::{Error, Result};
-use crate::limits::{RETENTION_MS_MAX, RETENTION_MS_MIN};
+use crate::limits::RETENTION_MS_MAX;
 use crate::msg_id::{self, ID_EPOCH_MS, MsgId};
 use crate::name::Tenant;
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,16 +27,15 @@ pub struct Keeping {
 pub enum KeepFor {
     /// As the operator says.
     Policy,
-    /// So many milliseconds, [`RETENTION_MS_MIN`] to [`RETENTION_MS_MAX`]; 0: for ever.
+    /// So many milliseconds, at most [`RETENTION_MS_MAX`]; 0: for ever.
     Ms(u64),
 }
 
 impl KeepFor {
     pub fn check(self) -> Result<()> {
         match self {
-            Self::Ms(ms) if ms != 0 && !(RETENTION_MS_MIN..=RETENTION_MS_MAX).contains(&ms) => {
-                let reason = format!("must be 0, or {RETENTION_MS_MIN} to {RETENTION_MS_MAX} milliseconds");
-                Err(Error::invalid("retentionMs", reason))
+            Self::Ms(ms) if ms > RETENTION_MS_MAX => {
+                Err(Error::invalid("retentionMs", format!("must be 0 to {RETENTION_MS_MAX} milliseconds")))
             }
             Self::Policy | Self::Ms(_) => Ok(()),
         }

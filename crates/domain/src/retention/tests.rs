@@ -91,10 +91,10 @@ fn the_shortest_time_of_a_type_bounds_all_tenants() {
 
 #[test]
 fn a_retention_of_a_conversations_own_has_bounds() {
-    for ms in [0, RETENTION_MS_MIN, RETENTION_MS_MAX] {
+    for ms in [0, 1, RETENTION_MS_MAX] {
         assert_eq!(KeepFor::Ms(ms).check(), Ok(()));
     }
-    for ms in [1, RETENTION_MS_MIN - 1, RETENTION_MS_MAX + 1] {
+    for ms in [RETENTION_MS_MAX + 1, u64::MAX] {
         let refusal = KeepFor::Ms(ms).check();
         assert!(matches!(refusal, Err(Error::Invalid { field, .. }) if field == "retentionMs"));
     }

@@ -1,6 +1,6 @@
 //! For how long a conversation keeps its messages, in requests.
 
-use im_domain::limits::{RETENTION_MS_MAX, RETENTION_MS_MIN};
+use im_domain::limits::RETENTION_MS_MAX;
 use im_domain::retention::KeepFor;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
@@ -24,7 +24,7 @@ impl<'de> Deserialize<'de> for KeepForIn {
             type Value = KeepForIn;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write!(f, "0, or {RETENTION_MS_MIN} to {RETENTION_MS_MAX} milliseconds, or null")
+                write!(f, "0 to {RETENTION_MS_MAX} milliseconds, or null")
             }
 
             fn visit_u64<E: Error>(self, ms: u64) -> Result<KeepForIn, E> {
@@ -51,8 +51,7 @@ impl JsonSchema for KeepForIn {
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
             "anyOf": [
-                { "type": "integer", "const": 0 },
-                { "type": "integer", "minimum": RETENTION_MS_MIN, "maximum": RETENTION_MS_MAX },
+                { "type": "integer", "minimum": 0, "maximum": RETENTION_MS_MAX },
                 { "type": "null" },
             ],
         })

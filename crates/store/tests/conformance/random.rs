@@ -7,7 +7,7 @@ use super::retention::keep;
 use super::talk::*;
 use super::tiered::{Cold, Drained, Hot, Spread, TieredBackend};
 use im_domain::conversation::MemberChange;
-use im_domain::limits::{RECALL_MS_DEFAULT, RETENTION_MS_MIN};
+use im_domain::limits::RECALL_MS_DEFAULT;
 use im_domain::message::Action;
 use im_domain::msg_id::expired_up_to;
 use im_domain::page::{Direction, SyncQuery};
@@ -96,7 +96,7 @@ fn op() -> impl Strategy<Value = Op> {
         3 => (user, conversation.clone(), prop::option::of(0_usize..30))
             .prop_map(|(user, conversation, confirm)| Op::Sync { user, conversation, confirm }),
         1 => (conversation.clone(), prop::option::of(0_u64..3)).prop_map(|(conversation, minutes)| {
-            Op::Retain { conversation, ms: minutes.map(|minutes| minutes * RETENTION_MS_MIN) }
+            Op::Retain { conversation, ms: minutes.map(|minutes| minutes * 60_000) }
         }),
         1 => Just(Op::Purge),
         2 => (-10_000_i64..40_000).prop_map(|ms| Op::Clock { ms }),

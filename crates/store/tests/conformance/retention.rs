@@ -7,7 +7,7 @@ use super::push::due;
 use super::talk::*;
 use im_domain::conversation::{Conversation, ConversationChange, ConversationKind, History, NewConversation};
 use im_domain::global::ChangeKind;
-use im_domain::limits::{RETENTION_MS_MAX, RETENTION_MS_MIN};
+use im_domain::limits::RETENTION_MS_MAX;
 use im_domain::page::{Direction, ResetReason};
 use im_domain::retention::{KeepFor, RetentionRules};
 use im_domain::revision::{Change, Revision};
@@ -26,7 +26,7 @@ on_every_back_end!(
     what_is_revised_under_hold_keeps_its_former_versions,
 );
 
-const MINUTE: u64 = RETENTION_MS_MIN;
+const MINUTE: u64 = 60_000;
 
 pub fn keep(keep_for: KeepFor) -> ConversationChange {
     ConversationChange { keep_for: Some(keep_for), ..ConversationChange::default() }
