@@ -2,6 +2,7 @@
 
 use super::access::{HEAD, Head};
 use super::clock::Counters;
+use super::messages::list;
 use super::retention::times;
 use super::{Embedded, transaction};
 use crate::params;
@@ -60,13 +61,12 @@ impl State {
         conversation: &ConversationId,
         ids: &[MsgId],
     ) -> Result<Self> {
-        let wanted: Vec<i64> = ids.iter().map(|id| id.to_sql()).collect();
         let parameters = params![
             actor.tenant.as_str(),
             conversation.as_str(),
             actor.user.as_str(),
             times(store, &actor.tenant),
-            serde_json::Value::from(wanted).to_string(),
+            list(ids),
         ];
         let mut rows = store.db.execute(&statement(), parameters)?;
         let cid = Head::take(rows.first_mut())?.cid;
@@ -110,9 +110,7 @@ impl State {
             SELECT cid, ?2, msg_id, own IS NOT NULL AND sender <> ?2 FROM message
             WHERE cid = ?1 AND msg_id IN (SELECT value FROM json_each(?3))";
         const TELL: &str = "UPDATE member SET hidden_version = ?3, other = ?3 WHERE cid = ?1 AND user = ?2";
-        let ids: Vec<i64> = new.iter().map(|id| id.to_sql()).collect();
-        let ids = serde_json::Value::from(ids).to_string();
-        store.db.execute(HIDE, params![self.cid, actor.user.as_str(), ids])?;
+        store.db.execute(HIDE, params![self.cid, actor.user.as_str(), list(new)])?;
         let mut counters = Counters::load(store)?;
         let version = counters.next_version(store.now_ms());
         store.db.execute(TELL, params![self.cid, actor.user.as_str(), version])?;

@@ -312,10 +312,7 @@ fn a_database_that_has_lost_everything_is_noticed() {
 #[test]
 fn an_adoption_waits_for_sql() {
     let site = Site::new(1, 1);
-    let url = site.databases[0].url();
-    let port: u16 = url.split([':', '/']).find_map(|part| part.parse().ok()).unwrap();
-    let proxy = Proxy::to(port);
-    let by_proxy = url.replace(&format!(":{port}/"), &format!(":{}/", proxy.port()));
+    let (proxy, by_proxy) = Proxy::before(&site.databases[0].url());
     let store = engine_on(&site.redis_urls(), &[by_proxy], Everysec);
     let sent = half_drained(&store);
     drain(&store);
