@@ -11,6 +11,7 @@ mod edit;
 mod erase;
 mod export;
 mod global;
+mod hide;
 mod members;
 mod pull;
 mod pull_filters;

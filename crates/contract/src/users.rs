@@ -33,6 +33,7 @@ macro_rules! user_conversions {
                     conversation: membership.conversation.into_string(),
                     member: membership.member.map(member),
                     positions: membership.positions.into_iter().map(position).collect(),
+                    hidden: membership.hidden.into_iter().map(im_domain::MsgId::number).collect(),
                 }
             }
         }
@@ -59,6 +60,11 @@ macro_rules! user_conversions {
                         .positions
                         .into_iter()
                         .map(position)
+                        .collect::<im_domain::Result<_>>()?,
+                    hidden: membership
+                        .hidden
+                        .into_iter()
+                        .map($crate::msg_id)
                         .collect::<im_domain::Result<_>>()?,
                 })
             }
@@ -101,6 +107,7 @@ macro_rules! user_conversions {
             fn from(erased: im_domain::erase::Erased) -> Self {
                 Self {
                     messages: erased.messages,
+                    held: erased.held.into_iter().map(im_domain::ConversationId::into_string).collect(),
                     cursor: erased.cursor.to_string(),
                     has_more: erased.has_more,
                 }
@@ -111,8 +118,13 @@ macro_rules! user_conversions {
             type Error = im_domain::Error;
 
             fn try_from(erased: users::Erased) -> im_domain::Result<Self> {
-                let cursor = im_domain::export::ExportCursor::parse(&erased.cursor)?;
-                Ok(Self { messages: erased.messages, cursor, has_more: erased.has_more })
+                let held = erased.held.into_iter().map(im_domain::ConversationId::parse);
+                Ok(Self {
+                    messages: erased.messages,
+                    held: held.collect::<Result<_, _>>()?,
+                    cursor: im_domain::export::ExportCursor::parse(&erased.cursor)?,
+                    has_more: erased.has_more,
+                })
             }
         }
     };

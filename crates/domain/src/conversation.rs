@@ -5,6 +5,7 @@ use crate::limits::{LIST_CURSOR_CHARS_MAX, MEMBERS_PER_CALL_MAX};
 use crate::message::{Kind, Status, spelled};
 use crate::msg_id::MsgId;
 use crate::name::{ConversationId, UserId};
+use crate::retention::KeepFor;
 
 spelled!(ConversationKind { Single = 1 "single", Group = 2 "group", System = 3 "system" });
 spelled!(
@@ -61,14 +62,52 @@ pub struct ConversationChange {
     pub muted: Option<bool>,
     /// Everybody's, for those who join from now on as for those who have joined.
     pub history: Option<History>,
+    /// Everybody's: for how long what is said is kept.
+    pub keep_for: Option<KeepFor>,
+    /// Whether nothing of it expires; for administrators of the product, who keep it to themselves.
+    pub legal_hold: Option<bool>,
 }
 
 impl ConversationChange {
     /// Checks what types alone cannot.
     pub fn check(&self) -> Result<()> {
-        match self.muted.is_none() && self.history.is_none() {
-            true => Err(Error::invalid("muted", "name what is to change: muted or history")),
-            false => Ok(()),
+        if *self == Self::default() {
+            let reason = "name what is to change: muted, history, retentionMs or legalHold";
+            return Err(Error::invalid("muted", reason));
+        }
+        self.keep_for.map_or(Ok(()), KeepFor::check)
+    }
+}
+
+/// Why settings are not changed, whoever says so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SettingsRefusal {
+    /// Both users of a single chat see all of it.
+    SingleHistory,
+    /// The actor does not manage the conversation.
+    History,
+    /// The actor does not manage the group, or it is none.
+    Retention,
+    /// The actor is no administrator of the product.
+    Hold,
+}
+
+impl From<SettingsRefusal> for Error {
+    fn from(refusal: SettingsRefusal) -> Self {
+        match refusal {
+            SettingsRefusal::SingleHistory => {
+                Self::invalid("history", "both users of a single chat see all of it")
+            }
+            SettingsRefusal::History => {
+                Self::forbidden_value("history", "only an owner or an administrator changes it")
+            }
+            SettingsRefusal::Retention => {
+                let reason = "only an owner or an administrator of a group changes it";
+                Self::forbidden_value("retentionMs", reason)
+            }
+            SettingsRefusal::Hold => {
+                Self::forbidden_value("legalHold", "only an administrator of the product changes it")
+            }
         }
     }
 }
@@ -92,6 +131,8 @@ pub struct Conversation {
     pub id: ConversationId,
     pub kind: ConversationKind,
     pub member_count: u64,
+    /// The newest message, control messages aside, that the user may see, among the newest
+    /// [`crate::limits::LAST_LOOK_MAX`] where they are fast to read and as many below.
     pub last: Option<LastMessage>,
     pub head_seq: u64,
     pub unread: u64,
@@ -100,6 +141,10 @@ pub struct Conversation {
     pub update_time: u64,
     pub epoch: String,
     pub muted: bool,
+    /// For how long it keeps its messages, in milliseconds, 0: for ever; absent: as the operator says.
+    pub retention_ms: Option<u64>,
+    /// Whether it is under legal hold; absent for those who are not privileged.
+    pub legal_hold: Option<bool>,
 }
 
 /// Part of a user's conversations, newest first.

@@ -39,6 +39,8 @@ pub struct Membership {
     pub member: Option<Member>,
     /// Up to where each device has synced, in the order of their ids.
     pub positions: Vec<(DeviceId, MsgId)>,
+    /// Messages that the user has hidden, in their order.
+    pub hidden: Vec<MsgId>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

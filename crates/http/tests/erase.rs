@@ -27,7 +27,7 @@ fn a_user_is_erased_and_again() {
     team(&s);
     for _ in 0..2 {
         let answer = s.ok(&admin(), ERASE, json!({ "userId": "bob" }));
-        assert_eq!(fields(&answer), ["cursor", "hasMore", "messages"]);
+        assert_eq!(fields(&answer), ["cursor", "hasMore", "held", "messages"]);
         assert_eq!((&answer["messages"], &answer["hasMore"]), (&json!(1), &json!(false)));
         let page = s.ok(&user("alice"), "/api/msg/pull", json!({ "conversationId": "team" }));
         let message = &page["messages"][0];
@@ -40,6 +40,23 @@ fn a_user_is_erased_and_again() {
     let kinds: Vec<&str> =
         events.as_array().unwrap().iter().map(|one| one["kind"].as_str().unwrap()).collect();
     assert_eq!(kinds, ["append"], "from the start it is as it is now");
+}
+
+#[test]
+fn what_is_held_stays_and_is_named() {
+    let s = Service::new();
+    team(&s);
+    let hold = |held: bool| {
+        s.ok(&admin(), "/api/conversation/update", json!({ "conversationId": "team", "legalHold": held }));
+    };
+    hold(true);
+    let answer = s.ok(&admin(), ERASE, json!({ "userId": "bob" }));
+    assert_eq!((&answer["held"], &answer["messages"]), (&json!(["team"]), &json!(0)));
+    let page = s.ok(&user("bob"), "/api/msg/pull", json!({ "conversationId": "team" }));
+    assert_eq!(page["messages"][0]["content"], "hello");
+    hold(false);
+    let answer = s.ok(&admin(), ERASE, json!({ "userId": "bob" }));
+    assert_eq!((&answer["held"], &answer["messages"]), (&json!([]), &json!(1)));
 }
 
 #[test]

@@ -42,10 +42,25 @@ fn a_user_is_taken_out_with_all_fields() {
     assert_eq!(said, [&json!("text 0"), &json!("text 1")]);
     assert_eq!(messages[0]["conversationId"], "team");
     let membership = &answer["memberships"][0];
-    let names = ["conversationId", "joinedAfterMsgId", "muted", "positions", "readMsgId", "role"];
+    let names =
+        ["conversationId", "hiddenMsgIds", "joinedAfterMsgId", "muted", "positions", "readMsgId", "role"];
     assert_eq!(fields(membership), names);
     assert_eq!((&membership["role"], &membership["muted"]), (&json!("member"), &json!(false)));
     assert_eq!(membership["positions"], json!([{ "deviceId": "phone", "msgId": messages[1]["msgId"] }]));
+}
+
+#[test]
+fn what_a_user_has_hidden_is_named() {
+    let s = Service::new();
+    team(&s, 2);
+    let page = s.ok(&user("bob"), "/api/msg/pull", json!({ "conversationId": "team" }));
+    let hidden = &page["messages"][1]["msgId"];
+    let hide = json!({ "conversationId": "team", "msgIds": [hidden], "scope": "me" });
+    s.ok(&user("bob"), "/api/msg/delete", hide);
+    let answer = s.ok(&admin(), EXPORT, json!({ "userId": "bob" }));
+    assert_eq!(answer["memberships"][0]["hiddenMsgIds"], json!([hidden]));
+    let of_another = s.ok(&admin(), EXPORT, json!({ "userId": "alice" }));
+    assert_eq!(of_another["memberships"][0]["hiddenMsgIds"], json!([]));
 }
 
 #[test]
@@ -54,7 +69,7 @@ fn who_has_left_is_no_member_there() {
     team(&s, 1);
     s.ok(&user("alice"), "/api/conversation/members", json!({ "conversationId": "team", "remove": ["bob"] }));
     let answer = s.ok(&admin(), EXPORT, json!({ "userId": "bob" }));
-    assert_eq!(fields(&answer["memberships"][0]), ["conversationId", "positions"]);
+    assert_eq!(fields(&answer["memberships"][0]), ["conversationId", "hiddenMsgIds", "positions"]);
     assert_eq!(answer["messages"].as_array().unwrap().len(), 1);
 }
 

@@ -40,39 +40,48 @@ end
 
 -- Gives whether something was trimmed. What is not in SQL yet stays, however many they are.
 local TRIM_MAX = 2000
-local function trim(messages, kept, entry)
+local function trim(messages, kept, entry, hidden)
+    -- Nor does what was hidden, and is so in SQL only later.
+    if hidden and later(hidden, entry) == hidden and hidden ~= entry then return false end
     -- What was revised, and is so in SQL only later, stays where it is seen what it has become.
-    local revisions = revised(messages)
-    if revisions then
-        for _, value in ipairs(redis.call('HVALS', revisions)) do
-            local logged = string.match(value, '^%S+ %d+ (%S+)')
-            if later(logged, entry) == logged and logged ~= entry then return false end
-        end
-    end
+    if revised_after(revised(messages), entry) then return false end
     local spare = redis.call('XLEN', messages) - keep
     if spare <= 0 then return false end
     local may_go = #redis.call('XRANGE', messages, '-', kept, 'COUNT', math.min(spare, TRIM_MAX))
     return may_go > 0 and redis.call('XTRIM', messages, 'MAXLEN', spare + keep - may_go) > 0
 end
 
+-- Lets go of what users have hidden that is neither hot any more nor unread: SQL has it. Looks at some at a time.
+local HIDDEN_LOOK = 200
+local function forget_hidden(head, members, messages, front)
+    local hidden = hidden_of(messages)
+    if redis.call('EXISTS', hidden) == 0 then return end
+    local found = redis.call('HMGET', head, 'hidden_cursor', 'shown')
+    local names = redis.call('ZRANGEBYLEX', hidden, found[1] or '-', '+', 'LIMIT', 0, HIDDEN_LOOK)
+    for _, name in ipairs(names) do
+        local user, class, ms, low = string.match(name, '^(.*)/(%l)/(%d+)-(%d+)$')
+        local id = stamp_of(tonumber(ms), tonumber(low))
+        local is_hot = front ~= '' and later(id, front) == id
+        local read_ms, read_low = string.match(redis.call('HGET', members, user) or '', '^%d+ %d+ %d+ (%d+) (%d+)')
+        local is_read = class == 's' or not read_ms or later(read_ms .. '-' .. read_low, id) ~= id
+        if not is_hot and is_read and id ~= found[2] then redis.call('ZREM', hidden, name) end
+    end
+    redis.call('HSET', head, 'hidden_cursor', #names == HIDDEN_LOOK and '(' .. names[#names] or '-')
+end
+
 for c = 1, conversations do
     local k = 3 + (c - 1) * PER_CONVERSATION
     local a = FIXED + (entries + c - 1) * 2
-    local head = redis.call('HMGET', KEYS[k + 1], 'base', 'kept', 'logged')
+    local head = redis.call('HMGET', KEYS[k + 1], 'base', 'kept', 'logged', 'hidden_logged')
     local may_go = head[1] and head[1] ~= clock.base -- from before a loss, and never read again
     if head[1] == clock.base then
         local kept = later(head[2], ARGV[a + 1])
-        local trimmed = trim(KEYS[k + 3], kept, ARGV[a + 2])
+        local trimmed = trim(KEYS[k + 3], kept, ARGV[a + 2], head[4])
         local first = redis.call('XRANGE', KEYS[k + 3], '-', '+', 'COUNT', 1)[1]
         local front = first and first[1] or ''
-        local revisions = trimmed and revised(KEYS[k + 3])
-        if revisions then
-            for _, id in ipairs(redis.call('HKEYS', revisions)) do
-                if front == '' or later(id, front) == front and id ~= front then
-                    redis.call('HDEL', revisions, id)
-                    redis.call('HDEL', contents_of(KEYS[k + 3]), id)
-                end
-            end
+        if trimmed then
+            forget_revisions(KEYS[k + 3], front)
+            forget_hidden(KEYS[k + 1], KEYS[k + 2], KEYS[k + 3], front)
         end
         redis.call('HSET', KEYS[k + 1], 'kept', kept, 'hot', trimmed and front or hot[c], 'front', front)
         may_go = head[3] == ARGV[a + 2] -- SQL has all of it
@@ -81,9 +90,7 @@ for c = 1, conversations do
         -- When it stays idle. The head goes first: without it the rest is never read.
         redis.call('EXPIRE', KEYS[k + 1], life)
         for key = k + 2, k + PER_CONVERSATION do redis.call('EXPIRE', KEYS[key], life + 60) end
-        redis.call('EXPIRE', revisions_of(KEYS[k + 3]), life + 60)
-        redis.call('EXPIRE', contents_of(KEYS[k + 3]), life + 60)
-        redis.call('EXPIRE', recalled_of(KEYS[k + 3]), life + 60)
+        for _, key in ipairs(beside(KEYS[k + 3])) do redis.call('EXPIRE', key, life + 60) end
     end
 end
 

@@ -9,5 +9,5 @@ local head = redis.call('HMGET', KEYS[2], 'base', 'logged')
 if head[1] == clock.base and later(head[2], ARGV[2]) == head[2] and head[2] ~= ARGV[2] then return {'busy'} end
 -- The head goes first: without it the rest is never read.
 for key = 2, #KEYS do redis.call('DEL', KEYS[key]) end
-redis.call('DEL', revisions_of(KEYS[4]), contents_of(KEYS[4]), recalled_of(KEYS[4]))
+redis.call('DEL', unpack(beside(KEYS[4])))
 return {'ok'}

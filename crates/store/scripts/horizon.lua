@@ -4,7 +4,8 @@
 --
 -- KEYS  for each partition: clock, log
 -- ARGV  1 run, 2 ms that another server has given ids up to (0: none)
--- Gives {"verify"}; or {"ok", ms, low, then the number (1..) of each partition in whose log a revision waits}.
+-- Gives {"verify"}; or {"ok", ms, low, then the number (1..) of each partition in whose log a revision waits, or a change of
+--       a retention}.
 local AHEAD_MAX_MS, LOW_MAX, LOOK = 3600000, 4194303, 20
 
 -- The first stamp of a log; 0, 0: there is none to be read, and what is there goes soon.

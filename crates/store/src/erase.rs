@@ -1,22 +1,25 @@
 //! Erasing a user: all conversations of the tenant are walked as for an export; where there is something of the user it
-//! goes, and at the end what is kept of the user alone. Repeated, each part changes nothing more.
+//! goes, and at the end what is kept of the user alone. Repeated, each part changes nothing more. What is under legal hold
+//! stays and is named; once it is held no more, that is all that is left to do.
 
 use crate::export::{Own, Owned};
 use crate::feed::Kept;
-use im_domain::erase::Erased;
+use im_domain::erase::{Erased, tenant_is_held};
 use im_domain::export::{ExportCursor, Sent};
 use im_domain::limits::{ERASE_CONVERSATIONS_MAX, ERASE_MESSAGES_MAX, EXPORT_CONVERSATIONS_MAX};
+use im_domain::retention::Retention;
 use im_domain::storage::Actor;
 use im_domain::{ConversationId, Error, Result, UserId};
 use std::collections::BTreeSet;
 
-/// What an erasure is called in the audit.
-pub(crate) const AUDITED: &str = "erase";
-
-pub(crate) fn may_erase(actor: &Actor) -> Result<()> {
-    match actor.privileged {
-        true => Ok(()),
-        false => Err(Error::forbidden("only an administrator erases a user")),
+/// `retention`: what holds for the actor's tenant.
+pub(crate) fn may_erase(actor: &Actor, retention: &Retention) -> Result<()> {
+    if !actor.privileged {
+        return Err(Error::forbidden("only an administrator erases a user"));
+    }
+    match retention.is_held() {
+        true => Err(tenant_is_held()),
+        false => Ok(()),
     }
 }
 
@@ -32,10 +35,18 @@ pub(crate) struct Erasure<'a> {
     pub leaves: bool,
 }
 
+/// What has become of an erasure.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    Erased,
+    Held,
+}
+
 /// What an engine does to erase a user.
 #[allow(async_fn_in_trait)] // Futures of a component are not `Send`.
 pub(crate) trait Eraser: Owned {
-    async fn erase(&self, erasure: Erasure<'_>) -> Result<()>;
+    /// All of it, or nothing of a conversation under legal hold.
+    async fn erase(&self, erasure: &Erasure<'_>) -> Result<Outcome>;
 
     /// Deletes what is kept of the user beside conversations.
     async fn forget(&self, user: &UserId) -> Result<()>;
@@ -60,18 +71,15 @@ pub(crate) async fn part(
     let is_cut = own.len() > ERASE_MESSAGES_MAX;
     own.truncate(ERASE_MESSAGES_MAX);
     let work = Work { source, by, user, kept: &kept, own: &own, is_cut, is_begun: after.is_some() };
-    let end = work.run().await?;
-    let has_more = is_cut || !is_last || end < kept.len();
+    let done = work.run().await?;
+    let has_more = done.after.is_some() || !is_last || done.conversations < kept.len();
     if !has_more {
         source.forget(user).await?;
     }
-    let conversation = end.checked_sub(1).and_then(|last| kept.get(last)).map(|last| last.name.clone());
-    let last = own.last().filter(|last| is_cut && last.at + 1 == end);
-    let cursor = ExportCursor {
-        conversation: conversation.or(cursor.conversation),
-        after: last.map(|last| last.sent.clone()),
-    };
-    Ok(Erased { messages: own.iter().filter(|own| own.at < end).count() as u64, cursor, has_more })
+    let last = done.conversations.checked_sub(1).and_then(|last| kept.get(last));
+    let conversation = last.map(|last| last.name.clone()).or(cursor.conversation);
+    let cursor = ExportCursor { conversation, after: done.after };
+    Ok(Erased { messages: done.messages, held: done.held, cursor, has_more })
 }
 
 /// What one part may do.
@@ -87,28 +95,54 @@ struct Work<'a, S> {
     is_begun: bool,
 }
 
+/// What one part has done.
+#[derive(Default)]
+struct Done {
+    /// How many of the part's conversations have been come to.
+    conversations: usize,
+    /// The last message that was erased of a conversation that has more of them.
+    after: Option<Sent>,
+    messages: u64,
+    held: Vec<ConversationId>,
+}
+
 impl<S: Eraser> Work<'_, S> {
-    /// Erases in as many conversations as one part may; gives how many of `kept` have been come to.
-    async fn run(&self) -> Result<usize> {
+    /// Erases in as many conversations as one part may.
+    async fn run(&self) -> Result<Done> {
         let known = self.source.memberships(self.user, self.kept).await?;
         let known: BTreeSet<&ConversationId> = known.iter().map(|one| &one.conversation).collect();
         let cut = self.own.last().filter(|_| self.is_cut).map(|last| last.at);
-        let mut done = 0;
+        let (mut done, mut erasures) = (Done::default(), 0);
         for (at, kept) in self.kept.iter().enumerate().take(cut.map_or(self.kept.len(), |cut| cut + 1)) {
             let sent: Vec<Sent> =
                 self.own.iter().filter(|own| own.at == at).map(|own| own.sent.clone()).collect();
             let leaves = cut != Some(at);
             let is_begun = at == 0 && self.is_begun;
-            if sent.is_empty() && !(leaves && (is_begun || known.contains(&kept.name))) {
-                continue;
+            if !sent.is_empty() || (leaves && (is_begun || known.contains(&kept.name))) {
+                if erasures == ERASE_CONVERSATIONS_MAX {
+                    return Ok(done);
+                }
+                erasures += 1;
+                let (by, user) = (self.by, self.user);
+                let erasure = Erasure { by, user, kept, sent: &sent, leaves };
+                let outcome = self.source.erase(&erasure).await?;
+                done.note(&erasure, outcome);
             }
-            if done == ERASE_CONVERSATIONS_MAX {
-                return Ok(at);
-            }
-            let (by, user) = (self.by, self.user);
-            self.source.erase(Erasure { by, user, kept, sent: &sent, leaves }).await?;
-            done += 1;
+            done.conversations = at + 1;
         }
-        Ok(cut.map_or(self.kept.len(), |cut| cut + 1))
+        Ok(done)
+    }
+}
+
+impl Done {
+    fn note(&mut self, erasure: &Erasure<'_>, outcome: Outcome) {
+        match outcome {
+            Outcome::Erased => {
+                self.messages += erasure.sent.len() as u64;
+                self.after = erasure.sent.last().filter(|_| !erasure.leaves).cloned();
+            }
+            // Whatever else the user has said in it stays as well.
+            Outcome::Held => self.held.push(erasure.kept.name.clone()),
+        }
     }
 }

@@ -3,13 +3,11 @@
 
 use crate::feed::{Home, Kept, Source};
 use im_domain::export::{Export, ExportCursor, Membership, Sent};
-use im_domain::limits::{EXPORT_CONVERSATIONS_MAX, PAGE_CONTENT_BYTES_MAX};
+use im_domain::limits::{EXPORT_CONVERSATIONS_MAX, EXPORT_HIDDEN_MAX, PAGE_CONTENT_BYTES_MAX};
 use im_domain::message::Message;
 use im_domain::storage::Actor;
-use im_domain::{ConversationId, Error, Result, UserId};
-
-/// What an export is called in the audit.
-pub(crate) const AUDITED: &str = "export";
+use im_domain::{ConversationId, Error, MsgId, Result, UserId};
+use std::collections::HashMap;
 
 pub(crate) fn may_export(actor: &Actor) -> Result<()> {
     match actor.privileged {
@@ -28,8 +26,13 @@ pub(crate) struct Own {
 /// What an engine reads of a user.
 #[allow(async_fn_in_trait)] // Futures of a component are not `Send`.
 pub(crate) trait Owned: Source {
-    /// What is kept of the user in conversations, in their order; those that know nothing are left out.
+    /// What is kept of the user in conversations, in their order, without what is hidden; those that know nothing are left
+    /// out.
     async fn memberships(&self, user: &UserId, kept: &[Kept]) -> Result<Vec<Membership>>;
+
+    /// Messages that the user has hidden in conversations, in their order, each with its place among these; up to `count`.
+    /// What has expired is left out.
+    async fn hidden(&self, user: &UserId, kept: &[Kept], count: usize) -> Result<Vec<(usize, MsgId)>>;
 
     /// What the user has sent in conversations, in their order, and in each in the order of [`Sent`]; in the first after
     /// `after`. Up to `count`; no control messages.
@@ -46,19 +49,25 @@ pub(crate) async fn part(
 ) -> Result<Export> {
     let first = cursor.conversation.as_ref().map_or("", ConversationId::as_str);
     let mut kept = source.conversations(first, EXPORT_CONVERSATIONS_MAX).await?;
-    let is_last = kept.len() < EXPORT_CONVERSATIONS_MAX;
+    let mut is_last = kept.len() < EXPORT_CONVERSATIONS_MAX;
     let is_begun = kept.first().is_some_and(|kept| Some(&kept.name) == cursor.conversation.as_ref());
     if is_begun && cursor.after.is_none() {
         kept.remove(0);
     }
     let after = cursor.after.as_ref().filter(|_| is_begun);
+    // Of one that was begun that was told then.
+    let told_before = usize::from(after.is_some());
+    let hidden = hidden(source, user, kept.get(told_before..).unwrap_or_default()).await?;
+    if let Some(room) = hidden.room {
+        kept.truncate(told_before + room);
+        is_last = false;
+    }
     let own = source.own(user, &kept, after, limit as usize + 1).await?;
     let (messages, taken) = messages(source, &kept, &own, limit).await?;
     let cut = own.get(taken).and_then(|_| own.get(taken.checked_sub(1)?));
     let last = cut.map_or(kept.len(), |last| last.at + 1);
-    // Of one that was begun before it was told then.
-    let told = kept.get(usize::from(after.is_some())..last).unwrap_or_default();
-    let memberships = source.memberships(user, told).await?;
+    let told = kept.get(told_before..last).unwrap_or_default();
+    let memberships = hidden.add_to(source.memberships(user, told).await?, told);
     let conversation = last.checked_sub(1).and_then(|last| kept.get(last)).map(|last| last.name.clone());
     let cursor = ExportCursor {
         conversation: conversation.or(cursor.conversation),
@@ -66,6 +75,47 @@ pub(crate) async fn part(
     };
     let has_more = cut.is_some() || !is_last;
     Ok(Export { profile: None, memberships, messages, cursor, has_more })
+}
+
+/// What a user has hidden in conversations.
+struct HiddenThere {
+    /// Each with the place of its conversation.
+    ids: Vec<(usize, MsgId)>,
+    /// How many of the conversations there is room for; none: for all of them.
+    room: Option<usize>,
+}
+
+/// What is hidden in as many conversations as there is room for; in the first in any case.
+async fn hidden(source: &impl Owned, user: &UserId, kept: &[Kept]) -> Result<HiddenThere> {
+    let mut ids = source.hidden(user, kept, EXPORT_HIDDEN_MAX + 1).await?;
+    let Some(cut) = ids.last().filter(|_| ids.len() > EXPORT_HIDDEN_MAX).map(|last| last.0) else {
+        return Ok(HiddenThere { ids, room: None });
+    };
+    if cut == 0 {
+        ids = source.hidden(user, kept.get(..1).unwrap_or_default(), usize::MAX).await?;
+        return Ok(HiddenThere { ids, room: Some(1) });
+    }
+    ids.retain(|(at, _)| *at < cut);
+    Ok(HiddenThere { ids, room: Some(cut) })
+}
+
+impl HiddenThere {
+    /// Adds it to what else is kept; of what is hidden and has expired nothing is left to be told.
+    fn add_to(self, memberships: Vec<Membership>, told: &[Kept]) -> Vec<Membership> {
+        let mut hidden: HashMap<&ConversationId, Vec<MsgId>> = HashMap::new();
+        for (at, msg_id) in self.ids {
+            if let Some(kept) = told.get(at) {
+                hidden.entry(&kept.name).or_default().push(msg_id);
+            }
+        }
+        let with_hidden = |one: Membership| {
+            let hidden = hidden.remove(&one.conversation).unwrap_or_default();
+            Membership { hidden, ..one }
+        };
+        let all = memberships.into_iter().map(with_hidden);
+        all.filter(|one| one.member.is_some() || !one.positions.is_empty() || !one.hidden.is_empty())
+            .collect()
+    }
 }
 
 /// The messages for which there is room, as they are now, and how many of `own` have been looked at for them.

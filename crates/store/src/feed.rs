@@ -14,6 +14,8 @@ use std::collections::HashMap;
 pub(crate) struct Kept {
     pub name: ConversationId,
     pub home: Home,
+    /// Its messages up to this one have expired.
+    pub expired: MsgId,
 }
 
 /// Where a conversation is: the position of its database, and its number there.
@@ -45,7 +47,7 @@ impl Taken {
 
 /// Part of the tail.
 pub(crate) struct Part {
-    /// The tenant's, in order; one more than was asked for, if there are.
+    /// The tenant's that have not expired, in order; one more than was asked for, if there are.
     pub taken: Vec<Taken>,
     /// Up to where it was looked; none: up to the horizon.
     pub scanned: Option<FeedPlace>,
@@ -60,14 +62,14 @@ pub(crate) trait Source {
     /// Conversations of the tenant from `first` on, in the order of their ids, up to `count`.
     async fn conversations(&self, first: &str, count: usize) -> Result<Vec<Kept>>;
 
-    /// Messages of a conversation after `after` that were taken in up to `up_to`, oldest first: up to one more than
-    /// `limit`.
+    /// Messages of a conversation after `after` that were taken in up to `up_to` and have not expired, oldest first: up to
+    /// one more than `limit`.
     async fn messages(&self, kept: &Kept, after: MsgId, up_to: MsgId, limit: u32) -> Result<Vec<Message>>;
 
     /// What was taken in after `at` and up to the horizon.
     async fn tail(&self, at: FeedPlace, limit: u32) -> Result<Part>;
 
-    /// Messages as they are now; what is not kept is left out.
+    /// Messages as they are now; what is not kept, or has expired, is left out.
     async fn by_keys(&self, keys: Vec<Key>) -> Result<HashMap<Key, Message>>;
 }
 

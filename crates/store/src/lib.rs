@@ -1,11 +1,13 @@
 //! The storage engines. They know the domain and the small ports below them, and neither HTTP, nor
 //! WIT, nor the platform: components and native programs bring the ports.
 
+mod audit;
 mod digest;
 pub mod embedded;
-pub(crate) mod erase;
-pub(crate) mod export;
-pub(crate) mod feed;
+mod erase;
+mod expiry;
+mod export;
+mod feed;
 mod message_row;
 #[cfg(feature = "native")]
 pub mod native;

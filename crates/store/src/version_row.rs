@@ -10,9 +10,6 @@ use im_domain::message::Kind;
 use im_domain::revision::{Capacity, Origin, Refusal, Version};
 use im_domain::{Error, MsgId, Result, UserId};
 
-/// What a look at versions is called in the audit.
-pub(crate) const AUDITED: &str = "versions";
-
 /// Who is not privileged sees what messages are, and not what they were.
 pub(crate) fn unprivileged() -> Error {
     Error::forbidden("only an administrator sees what messages were before")

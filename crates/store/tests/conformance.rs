@@ -26,15 +26,19 @@ mod conformance {
     pub mod devices_model;
     pub mod embedded;
     pub mod erase;
+    pub mod erase_held;
     pub mod erase_secrets;
     pub mod erase_traces;
     pub mod export;
     pub mod feed;
+    pub mod feed_expired;
     pub mod feed_index;
     pub mod feed_late;
     pub mod feed_random;
     pub mod forgotten;
     pub mod global;
+    pub mod hidden;
+    pub mod hidden_tiered;
     pub mod killed;
     pub mod lost;
     pub mod mortal;
@@ -42,6 +46,7 @@ mod conformance {
     pub mod moved;
     pub mod pages;
     pub mod positions;
+    pub mod purged;
     pub mod push;
     pub mod push_leases;
     pub mod random;
@@ -49,6 +54,7 @@ mod conformance {
     pub mod read_positions;
     pub mod rebalanced;
     pub mod recall;
+    pub mod retention;
     pub mod revise;
     pub mod settings;
     pub mod settled;

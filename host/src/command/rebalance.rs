@@ -117,7 +117,7 @@ async fn connect(redis: &[ServerUrl], postgres: &[ServerUrl]) -> Result<Engine, 
         hot_durability: HotDurability::Everysec,
         backlog_max: limits::BACKLOG_ENTRIES_MAX,
         marker_life_s: limits::MARKER_LIFE_S_DEFAULT,
-        retention_ms: 0,
+        retention: im_domain::retention::RetentionRules::default(),
         push: im_domain::push::PushRules::default(),
         revision: im_domain::revision::RevisionRules::default(),
     };

@@ -107,6 +107,8 @@ struct MembershipOut<'a> {
     muted: Option<bool>,
     /// Up to where each device has synced.
     positions: Vec<PositionOut<'a>>,
+    /// Messages that the user has deleted for themselves alone.
+    hidden_msg_ids: Vec<IdOut>,
 }
 
 impl<'a> From<&'a Membership> for MembershipOut<'a> {
@@ -119,6 +121,7 @@ impl<'a> From<&'a Membership> for MembershipOut<'a> {
             read_msg_id: member.map(|member| IdOut(member.read_msg_id)),
             muted: member.map(|member| member.muted),
             positions: membership.positions.iter().map(PositionOut::from).collect(),
+            hidden_msg_ids: membership.hidden.iter().copied().map(IdOut).collect(),
         }
     }
 }
@@ -162,6 +165,10 @@ impl EraseIn {
 pub struct EraseOut {
     /// Messages that have no content now; those of a part that is repeated count again.
     messages: u64,
+    /// Conversations under legal hold: what there is of the user in them stays. Once they are held no more, erase the
+    /// user again.
+    #[schemars(with = "Vec<Text<ConversationId>>")]
+    held: Vec<String>,
     /// What to pass next.
     #[schemars(length(max = EXPORT_CURSOR_CHARS_MAX))]
     cursor: String,
@@ -171,6 +178,11 @@ pub struct EraseOut {
 
 impl From<Erased> for EraseOut {
     fn from(erased: Erased) -> Self {
-        Self { messages: erased.messages, cursor: erased.cursor.to_string(), has_more: erased.has_more }
+        Self {
+            messages: erased.messages,
+            held: erased.held.into_iter().map(ConversationId::into_string).collect(),
+            cursor: erased.cursor.to_string(),
+            has_more: erased.has_more,
+        }
     }
 }

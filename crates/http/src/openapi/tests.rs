@@ -158,7 +158,8 @@ fn requests_refuse_unknown_fields_and_answers_say_what_is_always_there() {
     }
     assert_eq!(required("ExportUser"), ["userId"]);
     assert_eq!(required("Export"), ["userId", "memberships", "messages", "cursor", "hasMore"]);
-    assert_eq!(required("Membership"), ["conversationId", "positions"]);
+    assert_eq!(required("Membership"), ["conversationId", "positions", "hiddenMsgIds"]);
+    assert_eq!(required("Erased"), ["messages", "held", "cursor", "hasMore"]);
     assert_eq!(required("Feed"), ["events", "cursor", "hasMore"]);
     assert_eq!(required("FeedEvent"), ["eventId", "kind", "conversationId", "message"]);
     assert!(!required("DueUser").contains(&json!("preview")));

@@ -1,23 +1,14 @@
-//! Notes of who looked at what only administrators may see.
+//! Who did what an audit asks for.
 
 use super::Embedded;
+use crate::audit::Deed;
 use crate::params;
+use crate::sql::SqlError;
 use crate::sqlite::Sqlite;
 use im_domain::storage::Actor;
-use im_domain::{MsgId, Result};
 
-/// What was looked at.
-#[derive(Clone, Copy)]
-pub(super) struct Look<'a> {
-    pub action: &'a str,
-    /// "": none alone.
-    pub conversation: &'a str,
-    pub msg_id: MsgId,
-    /// The user it was about; "": none.
-    pub subject: &'a str,
-}
-
-pub(super) fn note<P: Sqlite>(store: &Embedded<P>, actor: &Actor, look: Look<'_>) -> Result<()> {
+/// Notes it in the transaction that is under way.
+pub(super) fn note<P: Sqlite>(store: &Embedded<P>, actor: &Actor, deed: Deed<'_>) -> Result<(), SqlError> {
     const STATEMENT: &str = "
         INSERT INTO audit (tenant, user, time, action, conversation, msg_id, subject)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
@@ -25,11 +16,10 @@ pub(super) fn note<P: Sqlite>(store: &Embedded<P>, actor: &Actor, look: Look<'_>
         actor.tenant.as_str(),
         actor.user.as_str(),
         store.now_ms(),
-        look.action,
-        look.conversation,
-        look.msg_id,
-        look.subject,
+        deed.action,
+        deed.conversation,
+        deed.msg_id,
+        deed.subject,
     ];
-    store.db.execute(STATEMENT, parameters)?;
-    Ok(())
+    store.db.execute(STATEMENT, parameters).map(|_| ())
 }

@@ -1,17 +1,18 @@
 //! Erasing a user: of each conversation in one transaction.
 
-use super::audit::{Look, note};
+use super::audit::note;
 use super::clock::Counters;
 use super::feed::{self, Feed};
 use super::{Embedded, transaction};
-use crate::erase::{AUDITED, Eraser, Erasure, may_erase};
+use crate::audit::Deed;
+use crate::erase::{Eraser, Erasure, Outcome, may_erase};
 use crate::params;
 use crate::sqlite::Sqlite;
 use im_domain::erase::Erased;
 use im_domain::export::ExportCursor;
 use im_domain::partition::partition_of;
 use im_domain::storage::Actor;
-use im_domain::{MsgId, Result, UserId};
+use im_domain::{Result, UserId};
 
 /// That it was asked is on disk before anything goes; and what has gone is in no file of the database when the answer
 /// leaves, unless somebody is reading: then it is with a later part, or when the log of changes is next taken in.
@@ -21,15 +22,15 @@ pub(super) async fn erase<P: Sqlite>(
     user: &UserId,
     cursor: ExportCursor,
 ) -> Result<Erased> {
-    may_erase(actor)?;
-    let look = Look { action: AUDITED, conversation: "", msg_id: MsgId::NONE, subject: user.as_str() };
-    transaction::write_flushed(store, || note(store, actor, look))?;
+    may_erase(actor, &store.environment.retention.of(&actor.tenant, store.now_ms()))?;
+    transaction::write_flushed(store, || Ok(note(store, actor, Deed::erasure_of(user))?))?;
     let feed = feed::read(store, &actor.tenant)?;
     let erased = crate::erase::part(&feed, &actor.user, user, cursor).await?;
     store.run_statement("PRAGMA wal_checkpoint(TRUNCATE)")?;
     Ok(erased)
 }
 
+const HELD: &str = "SELECT 1 FROM conversation WHERE cid = ?1 AND legal_hold = 1";
 /// ?1 conversation, ?2 user, ?3 messages (JSON), ?4 who erases, ?5 when (ms since 1970), ?6 a number of its own. What was
 /// there until now is traced as deleted, so that it counts for nobody.
 const TRACE: &str = "
@@ -47,8 +48,10 @@ const UNTRACE: &str = "
     UPDATE revision SET content = x'', ext = NULL, reason = iif(user = ?2, '', reason)
     WHERE cid = ?1 AND msg_id IN (SELECT value FROM json_each(?3))";
 const UNTRACE_REASONS: &str = "UPDATE revision SET reason = '' WHERE cid = ?1 AND user = ?2 AND reason <> ''";
+/// ?4: where the feed has it; of what was erased before it has that already.
 const TELL: &str = "
-    INSERT INTO late (place, cid, msg_id, kind) SELECT ?3, ?1, value, 4 FROM json_each(?2)";
+    INSERT INTO late (place, cid, msg_id, kind) SELECT ?4, cid, msg_id, 4 FROM message
+    WHERE cid = ?1 AND sender = ?2 AND fingerprint <> zeroblob(16) AND msg_id IN (SELECT value FROM json_each(?3))";
 /// Of a chat of two, which goes on, the user begins anew, as somebody who has joined just now and sees what comes.
 const BEGIN_ANEW: &str = "
     UPDATE member SET floor = c.head_msg_id, own = 0, read_msg_id = c.head_msg_id,
@@ -62,14 +65,21 @@ const COUNT: &str = "
         revision_version = ?3, membership_version = ?3
     WHERE cid = ?1";
 const OF_DEVICES: &str = "DELETE FROM position WHERE cid = ?1 AND user = ?2";
-const OF_THE_PAST: &str = "DELETE FROM departed WHERE cid = ?1 AND user = ?2";
+const OF_SIGHT: &str = "DELETE FROM hidden WHERE cid = ?1 AND user = ?2";
+/// ?1 tenant, ?2 user.
+const DEPARTED: &str = "
+    DELETE FROM departed WHERE tenant = ?1 AND user = ?2
+        AND NOT EXISTS (SELECT 1 FROM conversation c WHERE c.cid = departed.cid AND c.legal_hold = 1)";
 const DEVICES: &str = "DELETE FROM device WHERE tenant = ?1 AND user = ?2";
 const PUSH: &str = "DELETE FROM push WHERE tenant = ?1 AND user = ?2";
 
 impl<P: Sqlite> Eraser for Feed<'_, P> {
-    async fn erase(&self, erasure: Erasure<'_>) -> Result<()> {
+    async fn erase(&self, erasure: &Erasure<'_>) -> Result<Outcome> {
         transaction::write_flushed(self.store, || {
             let (cid, user) = (erasure.kept.home.cid, erasure.user.as_str());
+            if !self.store.db.execute(HELD, params![cid])?.is_empty() {
+                return Ok(Outcome::Held);
+            }
             let ids: Vec<i64> = erasure.sent.iter().map(|sent| sent.msg_id.to_sql()).collect();
             let ids = serde_json::Value::from(ids).to_string();
             let mut counters = Counters::load(self.store)?;
@@ -80,24 +90,24 @@ impl<P: Sqlite> Eraser for Feed<'_, P> {
             let run = |statement: &str, parameters| self.store.db.execute(statement, parameters);
             run(UNTRACE, params![cid, user, ids.as_str()])?;
             run(TRACE, params![cid, user, ids.as_str(), erasure.by.as_str(), now_ms, stamp])?;
+            run(TELL, params![cid, user, ids.as_str(), stamp.place()])?;
             run(EMPTY, params![cid, user, ids.as_str(), self.store.random_name()])?;
-            run(TELL, params![cid, ids.as_str(), stamp.place()])?;
             let mut left = 0;
             if erasure.leaves {
                 run(UNTRACE_REASONS, params![cid, user])?;
                 run(BEGIN_ANEW, params![cid, user])?;
                 left = run(LEAVE, params![cid, user])?.len() as u64;
                 run(OF_DEVICES, params![cid, user])?;
-                run(OF_THE_PAST, params![cid, user])?;
+                run(OF_SIGHT, params![cid, user])?;
             }
             run(COUNT, params![cid, left, version, erasure.leaves])?;
-            Ok(())
+            Ok(Outcome::Erased)
         })
     }
 
     async fn forget(&self, user: &UserId) -> Result<()> {
         transaction::write_flushed(self.store, || {
-            for statement in [DEVICES, PUSH] {
+            for statement in [DEPARTED, DEVICES, PUSH] {
                 self.store.db.execute(statement, params![self.tenant.as_str(), user.as_str()])?;
             }
             Ok(())

@@ -1,9 +1,10 @@
 //! What there is of one user.
 
-use super::audit::{Look, note};
+use super::audit::note;
 use super::feed::{self, Feed};
 use super::{Embedded, transaction};
-use crate::export::{AUDITED, Own, Owned, may_export};
+use crate::audit::Deed;
+use crate::export::{Own, Owned, may_export};
 use crate::feed::Kept;
 use crate::params;
 use crate::sql::{Row, SqlError, Value};
@@ -29,8 +30,7 @@ pub(super) async fn export<P: Sqlite>(
     if is_first {
         export.profile = Some(profile(store, actor, user).await?);
     }
-    let look = Look { action: AUDITED, conversation: "", msg_id: MsgId::NONE, subject: user.as_str() };
-    transaction::write_flushed(store, || note(store, actor, look))?;
+    transaction::write_flushed(store, || Ok(note(store, actor, Deed::export_of(user))?))?;
     Ok(export)
 }
 
@@ -42,6 +42,9 @@ async fn profile<P: Sqlite>(store: &Embedded<P>, actor: &Actor, user: &UserId) -
 
 const MEMBER: &str = "SELECT role, floor, read_msg_id, muted FROM member WHERE cid = ?1 AND user = ?2";
 const POSITIONS: &str = "SELECT device, msg_id FROM position WHERE cid = ?1 AND user = ?2 ORDER BY device";
+const HIDES: &str = "SELECT 1 FROM hidden WHERE cid = ?1 AND user = ?2 LIMIT 1";
+const HIDDEN: &str = "
+    SELECT msg_id FROM hidden WHERE cid = ?1 AND user = ?2 AND msg_id > ?3 ORDER BY msg_id LIMIT ?4";
 const OWN: &str = "
     SELECT client_msg_id, msg_id FROM message
     WHERE cid = ?1 AND sender = ?2 AND control_msg_id IS NULL AND client_msg_id > ?3
@@ -56,8 +59,25 @@ impl<P: Sqlite> Owned for Feed<'_, P> {
             let positions = self.store.db.execute(POSITIONS, about())?;
             let positions: Vec<_> =
                 positions.into_iter().map(|mut row| position(&mut row)).collect::<Result<_>>()?;
-            if member.is_some() || !positions.is_empty() {
-                all.push(Membership { conversation: one.name.clone(), member, positions });
+            let hides = !self.store.db.execute(HIDES, about())?.is_empty();
+            if member.is_some() || !positions.is_empty() || hides {
+                let conversation = one.name.clone();
+                all.push(Membership { conversation, member, positions, hidden: Vec::new() });
+            }
+        }
+        Ok(all)
+    }
+
+    async fn hidden(&self, user: &UserId, kept: &[Kept], count: usize) -> Result<Vec<(usize, MsgId)>> {
+        let mut all = Vec::new();
+        for (at, one) in kept.iter().enumerate() {
+            let left = count.saturating_sub(all.len());
+            if left == 0 {
+                break;
+            }
+            let parameters = params![one.home.cid, user.as_str(), one.expired, left as u64];
+            for mut row in self.store.db.execute(HIDDEN, parameters)? {
+                all.push((at, row.msg_id()?));
             }
         }
         Ok(all)
@@ -104,7 +124,7 @@ mod tests {
 
     #[test]
     fn each_conversation_is_asked_by_an_index() {
-        for (statement, parameters) in [(MEMBER, 2), (POSITIONS, 2), (OWN, 4)] {
+        for (statement, parameters) in [(MEMBER, 2), (POSITIONS, 2), (HIDES, 2), (HIDDEN, 4), (OWN, 4)] {
             let plan = plan(statement, parameters);
             assert_searches(&plan, &[]);
             assert!(!plan.iter().any(|step| step.contains("TEMP B-TREE")), "{plan:#?}");

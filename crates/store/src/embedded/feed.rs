@@ -4,6 +4,7 @@
 use super::Embedded;
 use super::clock::Counters;
 use super::messages::{QUOTED, columns};
+use super::retention::{expired_up_to, times};
 use crate::feed::{Home, Kept, Key, Part, Source, Taken};
 use crate::message_row;
 use crate::params;
@@ -18,6 +19,9 @@ use std::collections::HashMap;
 
 /// The place of a message, as its index has it: see [`MsgId::place`].
 const PLACE: &str = "((msg_id >> 22) << 22) | ((msg_id & 16383) << 8) | ((msg_id >> 14) & 255)";
+
+/// From whom nothing is hidden.
+const NOBODY: &str = "";
 
 pub(super) async fn events<P: Sqlite>(
     store: &Embedded<P>,
@@ -45,9 +49,12 @@ impl<P: Sqlite> Source for Feed<'_, P> {
     }
 
     async fn conversations(&self, first: &str, count: usize) -> Result<Vec<Kept>> {
-        const STATEMENT: &str = "
-            SELECT cid, name FROM conversation WHERE tenant = ?1 AND name >= ?2 ORDER BY name LIMIT ?3";
-        let parameters = params![self.tenant.as_str(), first, count as u64];
+        const STATEMENT: &str = concat!(
+            "SELECT c.cid, c.name, ",
+            expired_up_to!("?4"),
+            " FROM conversation c WHERE c.tenant = ?1 AND c.name >= ?2 ORDER BY c.name LIMIT ?3"
+        );
+        let parameters = params![self.tenant.as_str(), first, count as u64, times(self.store, self.tenant)];
         let rows = self.store.db.execute(STATEMENT, parameters)?;
         rows.into_iter().map(|mut row| kept(&mut row)).collect()
     }
@@ -56,9 +63,10 @@ impl<P: Sqlite> Source for Feed<'_, P> {
         let partition = partition_of(self.tenant, &kept.name);
         let parameters = params![
             kept.home.cid,
-            after,
+            after.max(kept.expired),
+            NOBODY,
             highest(up_to, partition),
-            self.store.expired_up_to(),
+            kept.expired,
             u64::from(limit) + 1
         ];
         let rows = self.store.db.execute(&messages_statement(), parameters)?;
@@ -71,7 +79,7 @@ impl<P: Sqlite> Source for Feed<'_, P> {
             self.horizon,
             FEED_SCAN_MAX,
             self.tenant.as_str(),
-            self.store.expired_up_to(),
+            times(self.store, self.tenant),
             u64::from(limit) + 1,
             at.msg_id
         ];
@@ -84,7 +92,7 @@ impl<P: Sqlite> Source for Feed<'_, P> {
     async fn by_keys(&self, keys: Vec<Key>) -> Result<HashMap<Key, Message>> {
         let pairs: Vec<_> = keys.iter().map(|(home, id)| [home.cid.to_sql(), id.to_sql()]).collect();
         let pairs = serde_json::Value::from(pairs.iter().map(|pair| pair.to_vec()).collect::<Vec<_>>());
-        let parameters = params![pairs.to_string(), self.store.expired_up_to()];
+        let parameters = params![pairs.to_string(), times(self.store, self.tenant), NOBODY];
         let rows = self.store.db.execute(&keys_statement(), parameters)?;
         let with_key = |mut row: Row| {
             let home = Home { database: 0, cid: row.msg_id()? };
@@ -103,7 +111,7 @@ fn highest(place: MsgId, partition: u8) -> MsgId {
 
 fn kept(row: &mut Row) -> Result<Kept> {
     let home = Home { database: 0, cid: row.msg_id()? };
-    Ok(Kept { home, name: ConversationId::parse(row.text()?)? })
+    Ok(Kept { home, name: ConversationId::parse(row.text()?)?, expired: row.msg_id()? })
 }
 
 /// Up to where a scan got that met its limit.
@@ -120,18 +128,17 @@ fn taken(row: &mut Row) -> Result<Taken> {
     Ok(Taken { place, is_late: kind > 0, is_erased: kind == Taken::ERASED, control, kept: kept(row)? })
 }
 
-/// ?1 conversation, ?2 above, ?3 up to, ?4 what has expired, ?5 how many.
+/// ?1 conversation, ?2 above, ?3 nobody, ?4 up to, ?5 what has expired, ?6 how many.
 fn messages_statement() -> String {
     format!(
         "SELECT {} FROM message x {QUOTED}
-        WHERE x.cid = ?1 AND x.msg_id > max(?2, ?4) AND x.msg_id <= ?3 ORDER BY x.msg_id LIMIT ?5",
-        columns("?4")
+        WHERE x.cid = ?1 AND x.msg_id > ?2 AND x.msg_id <= ?4 ORDER BY x.msg_id LIMIT ?6",
+        columns("?5")
     )
 }
 
-/// ?1 after, ?2 up to, ?3 how many are looked at, ?4 tenant, ?5 what has expired, ?6 how many,
-/// ?7 the message after. The first row tells how
-/// many were looked at, and the last of them.
+/// ?1 after, ?2 up to, ?3 how many are looked at, ?4 tenant, ?5 its times, ?6 how many, ?7 the message after. The first
+/// row tells how many were looked at, and the last of them.
 fn tail_statement() -> String {
     format!(
         "WITH scanned AS MATERIALIZED (SELECT * FROM (
@@ -143,20 +150,24 @@ fn tail_statement() -> String {
                 WHERE (place, msg_id) > (?1, ?7) AND place <= ?2 ORDER BY place, msg_id LIMIT ?3))
             ORDER BY place, msg_id LIMIT ?3)
         SELECT count(*), coalesce(max(place), 0), coalesce((SELECT msg_id FROM scanned
-            ORDER BY place DESC, msg_id DESC LIMIT 1), 0), NULL, NULL, NULL, NULL FROM scanned
+            ORDER BY place DESC, msg_id DESC LIMIT 1), 0), NULL, NULL, NULL, NULL, NULL FROM scanned
         UNION ALL SELECT * FROM (
-            SELECT s.place, s.msg_id, s.control_msg_id, s.control_action, s.kind, s.cid, c.name
+            SELECT s.place, s.msg_id, s.control_msg_id, s.control_action, s.kind, s.cid, c.name,
+                {expired}
             FROM scanned s JOIN conversation c ON c.cid = s.cid AND c.tenant = ?4
-            WHERE s.msg_id > ?5 ORDER BY s.place, s.msg_id LIMIT ?6)"
+            WHERE s.msg_id > {expired} ORDER BY s.place, s.msg_id LIMIT ?6)",
+        expired = expired_up_to!("?5")
     )
 }
 
-/// ?1 pairs of conversation and message, ?2 what has expired.
+/// ?1 pairs of conversation and message, ?2 the tenant's times, ?3 nobody.
 fn keys_statement() -> String {
+    const EXPIRED: &str = expired_up_to!("?2");
     format!(
         "SELECT x.cid, {} FROM json_each(?1) k
-        JOIN message x ON x.cid = k.value ->> 0 AND x.msg_id = k.value ->> 1 {QUOTED} WHERE x.msg_id > ?2",
-        columns("?2")
+        JOIN message x ON x.cid = k.value ->> 0 AND x.msg_id = k.value ->> 1
+        JOIN conversation c ON c.cid = x.cid {QUOTED} WHERE x.msg_id > {EXPIRED}",
+        columns(EXPIRED)
     )
 }
 
@@ -168,11 +179,11 @@ mod tests {
 
     #[test]
     fn each_part_reads_ranges_of_indexes() {
-        assert_searches(&plan(&messages_statement(), 5), &[]);
+        assert_searches(&plan(&messages_statement(), 6), &[]);
         let tail = plan(&tail_statement(), 7);
         assert_searches(&tail, &["scanned", "s", "(subquery"]);
         assert!(tail.iter().any(|step| step.contains("message_place")), "{tail:#?}");
-        assert_searches(&plan(&keys_statement(), 2), &["k"]);
+        assert_searches(&plan(&keys_statement(), 3), &["k"]);
     }
 
     proptest! {

@@ -1,13 +1,16 @@
 //! Conversations as their members see them: one by one, and as a list, newest first.
 
 use super::Embedded;
+use super::hide::is_hidden;
 use super::index::WIDE;
+use super::retention::{expired_up_to, times};
 use super::unread::unread;
 use crate::params;
 use crate::sql::{Row, SqlError};
 use crate::sqlite::Sqlite;
 use im_domain::conversation::{Conversation, ConversationKind, ConversationList, LastMessage, list_cursor};
 use im_domain::device::Totals;
+use im_domain::limits::LAST_LOOK_MAX;
 use im_domain::message::{Kind, SUMMARY_BYTES, Status, summary_of_bytes};
 use im_domain::storage::Actor;
 use im_domain::{ConversationId, Error, Result, UserId};
@@ -16,17 +19,28 @@ use im_domain::{ConversationId, Error, Result, UserId};
 fn columns() -> String {
     format!(
         "m.user IS NOT NULL, c.name, c.kind, c.member_count, c.head_seq, {}, coalesce(m.read_msg_id, 0),
-        c.create_time, c.update_time, s.epoch, coalesce(m.muted, 0),
+        c.create_time, c.update_time, s.epoch, coalesce(m.muted, 0), c.retention_ms, c.legal_hold,
         x.msg_id, x.seq, x.sender, x.kind, x.status, iif(x.status = 0, substr(x.content, 1, ?3), x'')",
         unread()
     )
 }
 
-/// Joins the store and the last message that the member may see. ?4: the newest id that has expired.
-const JOINS: &str = "
-    JOIN store s ON s.id = 1
-    LEFT JOIN message x ON x.cid = c.cid AND x.msg_id = c.shown_msg_id AND x.msg_id > ?4
-        AND (c.history = 0 OR m.user IS NULL OR x.msg_id > m.floor)";
+/// Joins the store and the last message that the member may see, among the newest few. ?4: the [`times`]
+/// of now.
+fn joins() -> String {
+    format!(
+        "JOIN store s ON s.id = 1
+        LEFT JOIN message x ON x.cid = c.cid AND x.msg_id = (
+            SELECT l.msg_id FROM (
+                SELECT cid, msg_id, kind FROM message WHERE cid = c.cid AND msg_id <= c.shown_msg_id AND msg_id > {}
+                    AND (c.history = 0 OR m.user IS NULL OR msg_id > m.floor)
+                ORDER BY msg_id DESC LIMIT {LAST_LOOK_MAX}) l
+            WHERE l.kind <> {} AND NOT {} ORDER BY l.msg_id DESC LIMIT 1)",
+        expired_up_to!("?4"),
+        Kind::Recall.number(),
+        is_hidden("l", "m.user"),
+    )
+}
 
 /// One conversation for one of its members.
 pub(super) fn one<P: Sqlite>(
@@ -56,20 +70,21 @@ pub(super) fn after_change<P: Sqlite>(
 
 fn find<P: Sqlite>(store: &Embedded<P>, actor: &Actor, id: &ConversationId) -> Result<(Conversation, bool)> {
     let statement = format!(
-        "SELECT {} FROM conversation c LEFT JOIN member m ON m.cid = c.cid AND m.user = ?2 {JOINS}
+        "SELECT {} FROM conversation c LEFT JOIN member m ON m.cid = c.cid AND m.user = ?2 {}
         WHERE c.tenant = ?1 AND c.name = ?5",
-        columns()
+        columns(),
+        joins()
     );
     let parameters = params![
         actor.tenant.as_str(),
         actor.user.as_str(),
         SUMMARY_BYTES as u64,
-        store.expired_up_to(),
+        times(store, &actor.tenant),
         id.as_str(),
     ];
     let mut rows = store.db.execute(&statement, parameters)?;
     let row = rows.first_mut().ok_or(Error::ConversationNotFound)?;
-    read(row)
+    read(actor, row)
 }
 
 /// The user's conversations. A cursor is the recency at which the last part ended: what moves to the top
@@ -84,7 +99,7 @@ pub(super) fn list<P: Sqlite>(
         actor.tenant.as_str(),
         actor.user.as_str(),
         SUMMARY_BYTES as u64,
-        store.expired_up_to(),
+        times(store, &actor.tenant),
         list_cursor(cursor)?,
         i64::from(limit) + 1,
     ];
@@ -94,7 +109,7 @@ pub(super) fn list<P: Sqlite>(
     let mut answer = ConversationList { conversations: Vec::new(), cursor: cursor.to_owned(), has_more };
     for mut row in rows {
         answer.cursor = row.count()?.to_string();
-        answer.conversations.push(read(&mut row)?.0);
+        answer.conversations.push(read(actor, &mut row)?.0);
     }
     Ok(answer)
 }
@@ -111,9 +126,10 @@ fn list_statement() -> String {
             SELECT m.cid, max(c.version, m.joined) FROM member m JOIN conversation c ON c.cid = m.cid
             WHERE m.tenant = ?1 AND m.user = ?2 AND m.recency = {WIDE} AND max(c.version, m.joined) < ?5
             ORDER BY 2 DESC LIMIT ?6) f
-        JOIN conversation c ON c.cid = f.cid JOIN member m ON m.cid = c.cid AND m.user = ?2 {JOINS}
+        JOIN conversation c ON c.cid = f.cid JOIN member m ON m.cid = c.cid AND m.user = ?2 {}
         ORDER BY f.recency DESC",
-        columns()
+        columns(),
+        joins()
     )
 }
 
@@ -125,14 +141,15 @@ pub(super) fn totals<P: Sqlite>(store: &Embedded<P>, actor: &Actor) -> Result<To
             WHERE m.tenant = ?1 AND m.user = ?2 AND ?3 IS NULL)",
         unread()
     );
-    let parameters = params![actor.tenant.as_str(), actor.user.as_str(), None::<u64>, store.expired_up_to()];
+    let parameters =
+        params![actor.tenant.as_str(), actor.user.as_str(), None::<u64>, times(store, &actor.tenant)];
     let mut rows = store.db.execute(&statement, parameters)?;
     let row = rows.first_mut().ok_or_else(|| SqlError::Failed("a sum has no row".to_owned()))?;
     Ok(Totals { conversations: row.count()?, messages: row.count()? })
 }
 
 /// A conversation, and whether the user is a member.
-fn read(row: &mut Row) -> Result<(Conversation, bool)> {
+fn read(actor: &Actor, row: &mut Row) -> Result<(Conversation, bool)> {
     let is_member = row.flag()?;
     let conversation = Conversation {
         id: ConversationId::parse(row.text()?)?,
@@ -145,6 +162,8 @@ fn read(row: &mut Row) -> Result<(Conversation, bool)> {
         update_time: row.count()?,
         epoch: row.text()?,
         muted: row.flag()?,
+        retention_ms: row.opt_int()?.map(i64::unsigned_abs),
+        legal_hold: Some(row.flag()?).filter(|_| actor.privileged),
         last: last(row)?,
     };
     Ok((conversation, is_member))
@@ -174,7 +193,7 @@ mod tests {
     #[test]
     fn a_part_of_the_list_costs_its_conversations() {
         let plan = plan(&super::list_statement(), 6);
-        assert_searches(&plan, &["f", "(subquery"]);
+        assert_searches(&plan, &["f", "(subquery", "l"]);
         assert!(plan.iter().any(|step| step.contains("member_recency")), "{plan:#?}");
     }
 }

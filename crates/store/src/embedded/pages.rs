@@ -2,7 +2,9 @@
 
 use super::Embedded;
 use super::access::{HEAD, Head};
+use super::hide::is_hidden;
 use super::messages::{COLUMNS, QUOTED, columns};
+use super::retention::times;
 use crate::message_row::read;
 use crate::params;
 use crate::sql::Value;
@@ -36,7 +38,7 @@ fn page<P: Sqlite>(store: &Embedded<P>, actor: &Actor, query: PageQuery, room: &
     let (head, mut messages) = read_range(store, actor, &query.conversation, &range)?;
     let has_more = cut(&mut messages, query.limit, room);
     let is_ahead = query.direction == Direction::Down && cursor > head.head_msg_id;
-    let reset = is_ahead.then(|| ahead(store, &head)).transpose()?;
+    let reset = is_ahead.then(|| ahead(store, actor, &head)).transpose()?;
     Ok(Page {
         conversation: query.conversation,
         has_more,
@@ -49,9 +51,12 @@ fn page<P: Sqlite>(store: &Embedded<P>, actor: &Actor, query: PageQuery, room: &
 }
 
 /// What to tell a reader whose cursor lies beyond the newest message: it would never see another.
-fn ahead<P: Sqlite>(store: &Embedded<P>, head: &Head) -> Result<Reset> {
-    const STATEMENT: &str = "SELECT coalesce(min(msg_id), 0) FROM message WHERE cid = ?1 AND msg_id > ?2";
-    let mut rows = store.db.execute(STATEMENT, params![head.cid, head.floor])?;
+fn ahead<P: Sqlite>(store: &Embedded<P>, actor: &Actor, head: &Head) -> Result<Reset> {
+    let statement = format!(
+        "SELECT msg_id FROM message x WHERE cid = ?1 AND msg_id > ?2 AND NOT {} ORDER BY msg_id LIMIT 1",
+        is_hidden("x", "?3")
+    );
+    let mut rows = store.db.execute(&statement, params![head.cid, head.floor, actor.user.as_str()])?;
     let oldest = rows.first_mut().map_or(Ok(MsgId::NONE), |row| row.msg_id())?;
     Ok(Reset { reason: ResetReason::PositionAhead, oldest })
 }
@@ -81,7 +86,7 @@ fn parameters<P: Sqlite>(
         actor.tenant.as_str(),
         conversation.as_str(),
         actor.user.as_str(),
-        store.expired_up_to(),
+        times(store, &actor.tenant),
         range.above,
         range.below,
         i64::from(range.limit) + 1,
@@ -111,13 +116,15 @@ fn statement(range: &Range) -> String {
     )
 }
 
-/// The ids of the page. Of several types each is read by its own range of the index, so that a
-/// rare type costs no scan.
+/// The ids of the page, without those that are hidden from the reader. Of several types each is read by its own range
+/// of the index, so that a rare type costs no scan.
 fn found(range: &Range, order: &str) -> String {
     let one = |filter: &str| {
         format!(
-            "SELECT msg_id FROM message WHERE cid = (SELECT cid FROM bounds) {filter}
-            AND msg_id > (SELECT above FROM bounds) AND msg_id < ?6 ORDER BY msg_id {order} LIMIT ?7"
+            "SELECT msg_id FROM message m WHERE cid = (SELECT cid FROM bounds) {filter}
+            AND msg_id > (SELECT above FROM bounds) AND msg_id < ?6 AND NOT {}
+            ORDER BY msg_id {order} LIMIT ?7",
+            is_hidden("m", "?3")
         )
     };
     if range.kinds.is_empty() {

@@ -1,8 +1,11 @@
 //! Devices follow a conversation.
 
+use super::hide::is_hidden;
 use super::pages::read_range;
+use super::retention::times;
 use super::{Embedded, access, devices};
 use crate::params;
+use crate::sql::Row;
 use crate::sqlite::Sqlite;
 use im_domain::limits::PAGE_CONTENT_BYTES_MAX;
 use im_domain::message::Message;
@@ -35,7 +38,7 @@ pub(super) fn sync<P: Sqlite>(
     let position = place.advance(store, actor, device, reached)?;
     let page = Page {
         conversation: query.conversation.clone(),
-        reset: place.gap(&head, &messages),
+        reset: place.gap(store, &head, &messages)?,
         messages,
         has_more,
         cursor,
@@ -43,6 +46,13 @@ pub(super) fn sync<P: Sqlite>(
         head_seq: head.head_seq,
     };
     Ok(SyncPage { page, position })
+}
+
+/// `seq` of the oldest message that is kept, even if it is hidden from the user.
+fn first_kept<P: Sqlite>(store: &Embedded<P>, head: &access::Head) -> Result<Option<u64>> {
+    const STATEMENT: &str = "SELECT seq FROM message WHERE cid = ?1 AND msg_id > ?2 ORDER BY msg_id LIMIT 1";
+    let mut rows = store.db.execute(STATEMENT, params![head.cid, head.floor])?;
+    Ok(rows.first_mut().map(Row::count).transpose()?)
 }
 
 /// Where a device stands before the call.
@@ -72,15 +82,17 @@ impl Place {
                 place.msg_id, place.seq, coalesce(?6, place.msg_id),
                 (SELECT seq FROM message WHERE cid = head.cid AND msg_id <= coalesce(?6, place.msg_id)
                     ORDER BY msg_id DESC LIMIT 1),
-                coalesce((SELECT min(msg_id) FROM message WHERE cid = head.cid AND msg_id > floor), 0)
+                coalesce((SELECT msg_id FROM message x WHERE cid = head.cid AND msg_id > floor AND NOT {}
+                    ORDER BY msg_id LIMIT 1), 0)
             FROM head, place",
-            access::HEAD
+            access::HEAD,
+            is_hidden("x", "?3")
         );
         let parameters = params![
             actor.tenant.as_str(),
             query.conversation.as_str(),
             actor.user.as_str(),
-            store.expired_up_to(),
+            times(store, &actor.tenant),
             device.as_str(),
             query.last_msg_id,
         ];
@@ -122,14 +134,21 @@ impl Place {
     /// Whether messages after the device's place have expired before it read them: the next one it
     /// is given does not follow the last one it has. `head` is that of the page: messages may have
     /// come and expired since the place was looked up.
-    fn gap(&self, head: &access::Head, messages: &[Message]) -> Option<Reset> {
+    fn gap<P: Sqlite>(
+        &self,
+        store: &Embedded<P>,
+        head: &access::Head,
+        messages: &[Message],
+    ) -> Result<Option<Reset>> {
         if self.start.is_none() || self.start >= head.floor {
-            return None;
+            return Ok(None);
         }
-        let next = messages.first().map_or(head.head_seq + 1, |message| message.seq);
-        let follows = self.start_seq.is_some_and(|seq| seq + 1 == next);
-        let reset = Reset { reason: ResetReason::Expired, oldest: self.oldest };
-        (!follows).then_some(reset)
+        let follows = |next: u64| self.start_seq.is_some_and(|seq| seq + 1 == next);
+        let given = messages.first().map_or(head.head_seq + 1, |message| message.seq);
+        if follows(given) || first_kept(store, head)?.is_some_and(follows) {
+            return Ok(None);
+        }
+        Ok(Some(Reset { reason: ResetReason::Expired, oldest: self.oldest }))
     }
 
     /// Moves the position up to `reached`; never back, whatever else moves it meanwhile. Who has been

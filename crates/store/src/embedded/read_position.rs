@@ -1,6 +1,7 @@
 //! What a user has read. The read position is the user's, whatever the device, and never goes back.
 
 use super::clock::Counters;
+use super::retention::times;
 use super::unread::{countable_at, own_at, unread};
 use super::{Embedded, transaction};
 use crate::params;
@@ -45,7 +46,7 @@ impl Place {
             actor.tenant.as_str(),
             conversation.as_str(),
             actor.user.as_str(),
-            store.expired_up_to(),
+            times(store, &actor.tenant),
         ];
         let mut rows = store.db.execute(&statement, parameters)?;
         let row = rows.first_mut().ok_or(Error::ConversationNotFound)?;

@@ -1,12 +1,14 @@
 //! What is unread, in SQL: derived from how much had been said in a conversation, and how much of it by
-//! the member, at any place of its history, and how much of it has been taken back since. The former take
-//! one search of an index each, the latter what was taken back after the place.
+//! the member, at any place of its history, and how much of it has been taken back since, or hidden by the member. The
+//! former take one search of an index each, the latter what was taken back or hidden after the place.
 //!
 //! The fragments speak of a conversation `c` and its member `m`.
 
-/// The place up to which nothing is unread though it was never read: it has expired (`?4`: the newest id
-/// that has) or is gone.
-const GONE: &str = "max(?4, c.purged_msg_id)";
+use super::retention::expired_up_to;
+
+/// The place up to which nothing is unread though it was never read: it has expired (`?4`: the
+/// [`super::retention::times`] of now) or is gone.
+const GONE: &str = concat!("max(", expired_up_to!("?4"), ", c.purged_msg_id)");
 
 /// How many messages that count had been said up to the id `at`.
 pub(super) fn countable_at(at: &str) -> String {
@@ -33,6 +35,15 @@ fn recalled_after(at: &str) -> String {
     )
 }
 
+/// How many of those that others said after `at` the member has hidden, and nobody has taken back.
+fn hidden_after(at: &str) -> String {
+    format!(
+        "(SELECT count(*) FROM hidden h WHERE h.cid = c.cid AND h.user = m.user AND h.msg_id > {at}
+            AND h.counts = 1 AND NOT EXISTS (SELECT 1 FROM revision r WHERE r.cid = h.cid
+                AND r.msg_id = h.msg_id AND r.uncounted = 1))"
+    )
+}
+
 /// How many by others after `at`, a place that the member has read or that is gone.
 pub(super) fn others_after(at: &str) -> String {
     others(&countable_at(at), &own_at(at), at)
@@ -40,11 +51,12 @@ pub(super) fn others_after(at: &str) -> String {
 
 /// `countable` and `own` are how many had been said up to `at`.
 fn others(countable: &str, own: &str, at: &str) -> String {
-    let recalled = recalled_after(at);
-    format!("max(0, c.head_countable - {countable} - (m.own - {own}) - {recalled})")
+    let (recalled, hidden) = (recalled_after(at), hidden_after(at));
+    format!("max(0, c.head_countable - {countable} - (m.own - {own}) - {recalled} - {hidden})")
 }
 
-/// How many the member has not read; none when there is no member. `?4`: the newest id that has expired.
+/// How many the member has not read; none when there is no member. `?4`: the [`super::retention::times`] of
+/// now.
 pub(super) fn unread() -> String {
     format!(
         "CASE WHEN m.user IS NULL THEN 0

@@ -1,11 +1,13 @@
 //! What a message was before, for audit.
 
-use super::audit::{Look, note};
+use super::audit::note;
+use super::retention::{expired_up_to, times};
 use super::{Embedded, transaction};
+use crate::audit::{Deed, VERSIONS};
 use crate::params;
 use crate::sql::Row;
 use crate::sqlite::Sqlite;
-use crate::version_row::{AUDITED, unprivileged};
+use crate::version_row::unprivileged;
 use im_domain::revision::Version;
 use im_domain::storage::Actor;
 use im_domain::{ConversationId, Error, MsgId, Result};
@@ -22,9 +24,8 @@ pub(super) fn versions<P: Sqlite>(
     }
     transaction::write_flushed(store, || {
         let cid = find(store, actor, conversation)?;
-        let versions = crate::version_row::versions(rows(store, cid, msg_id)?)?;
-        let look = Look { action: AUDITED, conversation: conversation.as_str(), msg_id, subject: "" };
-        note(store, actor, look)?;
+        let versions = crate::version_row::versions(rows(store, actor, cid, msg_id)?)?;
+        note(store, actor, Deed::to_message(VERSIONS, conversation, msg_id))?;
         Ok(versions)
     })
 }
@@ -37,14 +38,18 @@ fn find<P: Sqlite>(store: &Embedded<P>, actor: &Actor, conversation: &Conversati
 }
 
 /// The revisions of a message that has not expired, and then the message.
-fn rows<P: Sqlite>(store: &Embedded<P>, cid: i64, msg_id: MsgId) -> Result<Vec<Row>> {
-    const STATEMENT: &str = "
+fn rows<P: Sqlite>(store: &Embedded<P>, actor: &Actor, cid: i64, msg_id: MsgId) -> Result<Vec<Row>> {
+    const STATEMENT: &str = concat!(
+        "
         SELECT action, control_msg_id, user, role, CAST(reason AS BLOB), content FROM (
             SELECT number, action, control_msg_id, user, role, reason, content FROM revision
             WHERE cid = ?1 AND msg_id = ?2
             UNION ALL
-            SELECT 9223372036854775807, 0, msg_id, sender, kind, '', content FROM message
-            WHERE cid = ?1 AND msg_id = ?2 AND msg_id > ?3)
-        ORDER BY number";
-    Ok(store.db.execute(STATEMENT, params![cid, msg_id, store.expired_up_to()])?)
+            SELECT 9223372036854775807, 0, x.msg_id, x.sender, x.kind, '', x.content
+            FROM message x JOIN conversation c ON c.cid = x.cid
+            WHERE x.cid = ?1 AND x.msg_id = ?2 AND x.msg_id > ",
+        expired_up_to!("?3"),
+        ") ORDER BY number"
+    );
+    Ok(store.db.execute(STATEMENT, params![cid, msg_id, times(store, &actor.tenant)])?)
 }

@@ -1,29 +1,19 @@
-//! Notes of who looked at what only administrators may see, in the database that has the partition.
+//! Who did what an audit asks for, in the database that has the partition.
 
 use super::{Tiered, home, limits, overloaded};
+use crate::audit::Deed;
 use crate::params;
 use crate::postgres::Postgres;
 use crate::redis::Redis;
+use im_domain::Result;
 use im_domain::storage::Actor;
-use im_domain::{MsgId, Result};
-
-/// What was looked at.
-#[derive(Clone, Copy)]
-pub(super) struct Look<'a> {
-    pub action: &'a str,
-    /// "": none alone.
-    pub conversation: &'a str,
-    pub msg_id: MsgId,
-    /// The user it was about; "": none.
-    pub subject: &'a str,
-}
 
 /// That it was asked is on disk then.
 pub(super) async fn note<R: Redis, P: Postgres>(
     store: &Tiered<R, P>,
     actor: &Actor,
     partition: u8,
-    look: Look<'_>,
+    deed: Deed<'_>,
 ) -> Result<()> {
     const STATEMENT: &str = "
         WITH durable AS MATERIALIZED (SELECT set_config('synchronous_commit', 'on', true) AS is_on),
@@ -40,10 +30,10 @@ pub(super) async fn note<R: Redis, P: Postgres>(
             actor.tenant.as_str(),
             actor.user.as_str(),
             store.now_ms(),
-            look.action,
-            look.conversation,
-            look.msg_id,
-            look.subject,
+            deed.action,
+            deed.conversation,
+            deed.msg_id,
+            deed.subject,
         ];
         if !store.database(database)?.query(STATEMENT, parameters).await?.is_empty() {
             return Ok(());

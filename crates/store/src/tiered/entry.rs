@@ -8,10 +8,13 @@
 //! - `c ms low conversation epoch kind history version` and a line `user role` for each member: a conversation
 //! - `k ms low conversation cid user stamp countable own version`: what a user has read
 //! - `g ms low conversation cid members time version` and a line `+ user floor countable`, `- user`, `= user role`,
-//!   `! user muted` or `~ history` for each change: a change of members or settings
+//!   `! user muted`, `~ history`, `% retention` (ms, or `-`) or `# hold user time` (ms since 1970) for each change: a
+//!   change of members or settings
 //! - `v ms low conversation cid message action control countable sender user role time` and a reason: a message was
 //!   recalled or deleted
 //! - `e`, the same up to the time, `reason-bytes`, a reason and the content that it has now: a message was edited
+//! - `h ms low conversation cid user version` and a line `stamp 0|1` for each message: the user has hidden them; 1: it
+//!   would be unread
 //! - `a ms low own-id conversation`: a pair's chat has an id of its own
 //! - `f ms low conversation cid user device`: the device has no position any more
 //! - `d ms low user device time`: a device of a user has synced (ms since 1970)
@@ -25,6 +28,7 @@
 use super::keys::Place;
 use super::record::Record;
 use super::stamp;
+use im_domain::retention::KeepFor;
 use im_domain::{ConversationId, MsgId, UserId};
 
 pub(super) struct Entry {
@@ -44,6 +48,7 @@ pub(super) enum Body {
     Conversation(Made),
     Members(Change),
     Revision(Revision),
+    Hidden(Hidden),
     Alias(String),
     Forgotten(Forgotten),
     Erased(Erased),
@@ -97,6 +102,15 @@ pub(super) struct Revision {
     pub content: String,
     /// It was a dead letter.
     pub is_late: bool,
+}
+
+/// Messages that a user has hidden, each with whether it would be unread for the user.
+pub(super) struct Hidden {
+    pub cid: MsgId,
+    pub user: String,
+    /// Number of the change.
+    pub version: u64,
+    pub messages: Vec<(MsgId, bool)>,
 }
 
 /// A device whose position is to go.
@@ -154,6 +168,16 @@ pub(super) struct Change {
     pub roles: Vec<(UserId, u64)>,
     pub muted: Option<(UserId, u64)>,
     pub history: Option<u64>,
+    pub keep_for: Option<KeepFor>,
+    pub hold: Option<Hold>,
+}
+
+/// A conversation came under legal hold, or stands under it no more.
+pub(super) struct Hold {
+    pub held: bool,
+    /// Who said so, and when, in milliseconds since 1970.
+    pub user: UserId,
+    pub time_ms: u64,
 }
 
 pub(super) struct Joiner {
@@ -210,6 +234,7 @@ impl Entry {
                 let reason = lines.bytes(length)?;
                 Body::Revision(Revision { reason, content: lines.rest()?, ..revision })
             }
+            "h" => Body::Hidden(hidden(&mut lines)?),
             "a" => Body::Alias(lines.text()?.to_owned()),
             "f" => Body::Forgotten(Forgotten {
                 cid: lines.stamp()?,
@@ -273,6 +298,7 @@ impl Entry {
             Body::Message(_) | Body::Position(_) | Body::Read(_) | Body::User(_) => Class::Rows,
             Body::Conversation(_) => Class::Conversations,
             Body::Forgotten(_) => Class::Forgotten,
+            Body::Hidden(_) => Class::Hidden,
             Body::Members(_) | Body::Revision(_) | Body::Alias(_) | Body::Erased(_) => Class::Single,
         }
     }
@@ -294,6 +320,7 @@ pub(super) enum Class {
     Rows,
     Conversations,
     Forgotten,
+    Hidden,
     /// Each by itself.
     Single,
 }
@@ -337,6 +364,16 @@ fn erased(lines: &mut Lines<'_>) -> Option<Erased> {
     Some(Erased { cid, user, by, leaves, msg_ids })
 }
 
+fn hidden(lines: &mut Lines<'_>) -> Option<Hidden> {
+    let (cid, user, version) = (lines.stamp()?, lines.text()?.to_owned(), lines.number()?);
+    let mut messages = Vec::new();
+    while !lines.0.is_empty() {
+        let (id, counts) = lines.text()?.split_once(' ')?;
+        messages.push((stamp::parse(id)?, counts == "1"));
+    }
+    Some(Hidden { cid, user, version, messages })
+}
+
 fn change(lines: &mut Lines<'_>) -> Option<Change> {
     let mut change = Change {
         cid: lines.stamp()?,
@@ -357,6 +394,12 @@ fn change(lines: &mut Lines<'_>) -> Option<Change> {
             ["-", user] => change.remove(UserId::parse(user).ok()?),
             ["!", user, muted] => change.muted = Some((UserId::parse(user).ok()?, muted.parse().ok()?)),
             ["~", history] => change.history = Some(history.parse().ok()?),
+            ["%", "-"] => change.keep_for = Some(KeepFor::Policy),
+            ["%", ms] => change.keep_for = Some(KeepFor::Ms(ms.parse().ok()?)),
+            ["#", held, user, time_ms] => {
+                let (user, time_ms) = (UserId::parse(user).ok()?, time_ms.parse().ok()?);
+                change.hold = Some(Hold { held: held == "1", user, time_ms });
+            }
             ["=", user, role] => change.set_role(UserId::parse(user).ok()?, role.parse().ok()?),
             _ => return None,
         }
@@ -372,6 +415,12 @@ impl Change {
         if self.added.len() == before {
             self.removed.push(user);
         }
+    }
+
+    /// Whether it is news for all members: what one has muted is not, and of a hold nobody is told.
+    pub fn is_common(&self) -> bool {
+        let is_set = self.history.is_some() || self.keep_for.is_some();
+        is_set || (self.muted.is_none() && self.hold.is_none())
     }
 
     fn set_role(&mut self, user: UserId, role: u64) {

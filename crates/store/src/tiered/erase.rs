@@ -4,20 +4,20 @@
 //! the log, which keeps the order and moves with a partition, it goes from SQL; and what is hot of a conversation is let
 //! go of, so that it is made hot again from what SQL has. Killed anywhere, a part is repeated safely.
 
+mod letters;
+
 use super::feed::{self, Feed};
 use super::keys::{self, Place, UserPlace};
-use super::{Tiered, audit, export, limits, overloaded, persist, script, stamp, unknown_word, upkeep};
-use crate::erase::{AUDITED, Eraser, Erasure, may_erase};
+use super::{Tiered, audit, export, limits, overloaded, persist, read, script, stamp, unknown_word};
+use crate::audit::Deed;
+use crate::erase::{Eraser, Erasure, Outcome, may_erase};
 use crate::postgres::Postgres;
 use crate::redis::Redis;
 use crate::{arguments, params};
 use im_domain::erase::Erased;
 use im_domain::export::ExportCursor;
 use im_domain::storage::Actor;
-use im_domain::{MsgId, Result, Tenant, UserId};
-
-/// Letters of a partition that are looked at.
-const LETTERS_READ_MAX: u64 = 1_000;
+use im_domain::{MsgId, Result, UserId};
 
 /// That it was asked is on disk before anything goes.
 pub(super) async fn erase<R: Redis, P: Postgres>(
@@ -26,37 +26,35 @@ pub(super) async fn erase<R: Redis, P: Postgres>(
     user: &UserId,
     cursor: ExportCursor,
 ) -> Result<Erased> {
-    may_erase(actor)?;
+    may_erase(actor, &super::retention::of(store, &actor.tenant))?;
     let partition = UserPlace::of(&actor.tenant, user).partition;
-    let look = audit::Look { action: AUDITED, conversation: "", msg_id: MsgId::NONE, subject: user.as_str() };
-    audit::note(store, actor, partition, look).await?;
+    audit::note(store, actor, partition, Deed::erasure_of(user)).await?;
+    let mut held = Vec::new();
     if cursor == ExportCursor::START {
         export::reach_all(store).await?;
-        disown(store, &actor.tenant, user).await?;
+        held = letters::disown(store, &actor.tenant, user).await?;
     }
     let feed = feed::read(store, &actor.tenant).await?;
-    crate::erase::part(&feed, &actor.user, user, cursor).await
-}
-
-async fn disown<R: Redis, P: Postgres>(store: &Tiered<R, P>, tenant: &Tenant, user: &UserId) -> Result<()> {
-    for backlog in upkeep::backlogs(store, None).await?.into_iter().filter(|backlog| backlog.dead > 0) {
-        let node = store.node(store.node_of(backlog.partition))?;
-        let arguments = arguments![tenant.as_str(), user.as_str(), LETTERS_READ_MAX];
-        script::DISOWN.run(&node.redis, &[keys::dead(backlog.partition)], &arguments).await?;
-    }
-    Ok(())
+    let mut erased = crate::erase::part(&feed, &actor.user, user, cursor).await?;
+    erased.held.extend(held);
+    erased.held.sort_unstable();
+    erased.held.dedup();
+    Ok(erased)
 }
 
 impl<R: Redis, P: Postgres> Eraser for Feed<'_, R, P> {
-    async fn erase(&self, erasure: Erasure<'_>) -> Result<()> {
+    async fn erase(&self, erasure: &Erasure<'_>) -> Result<Outcome> {
         let place = Place::of(self.tenant, &erasure.kept.name);
-        log(self.store, &place, &erasure).await?;
+        if log(self.store, &place, erasure).await? == Outcome::Held {
+            return Ok(Outcome::Held);
+        }
         let markers = erasure
             .sent
             .iter()
             .map(|sent| place.marker(erasure.user.as_str(), &sent.client_msg_id))
             .collect();
-        drop_hot(self.store, &place, markers).await
+        drop_hot(self.store, &place, markers).await?;
+        Ok(Outcome::Erased)
     }
 
     async fn forget(&self, user: &UserId) -> Result<()> {
@@ -77,26 +75,26 @@ impl<R: Redis, P: Postgres> Eraser for Feed<'_, R, P> {
     }
 }
 
-/// Adds it to the log of the conversation's partition.
+/// Adds it to the log of the conversation's partition. Whether it is held is seen where a hold counts from the moment it
+/// is set: the conversation is made hot for that.
 async fn log<R: Redis, P: Postgres>(
     store: &Tiered<R, P>,
     place: &Place,
     erasure: &Erasure<'_>,
-) -> Result<()> {
+) -> Result<Outcome> {
     let lines: String = erasure.sent.iter().map(|sent| format!("{}\n", stamp::text(sent.msg_id))).collect();
     let arguments = arguments![
         u64::from(place.partition),
         store.settings.backlog_max,
         place.name.as_str(),
-        stamp::text(erasure.kept.home.cid),
         erasure.user.as_str(),
         erasure.by.as_str(),
         erasure.leaves,
         lines
     ];
-    let keys = [place.clock(), place.log()];
-    match store.ask(place.partition, &script::ERASE, &keys, arguments).await?.0.as_str() {
-        "ok" => Ok(()),
+    match read::ask_hot(store, place, &script::ERASE, &place.written(), &arguments).await?.0.as_str() {
+        "ok" => Ok(Outcome::Erased),
+        "held" => Ok(Outcome::Held),
         word => Err(unknown_word("erase", word)),
     }
 }

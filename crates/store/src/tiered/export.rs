@@ -3,18 +3,19 @@
 use super::feed::{self, Feed};
 use super::keys::UserPlace;
 use super::{Tiered, audit, limits, persist, rows, upkeep};
+use crate::audit::Deed;
 use crate::export::{Own, Owned};
 use crate::feed::Kept;
 use crate::postgres::Postgres;
 use crate::redis::Redis;
-use crate::sql::Row;
+use crate::sql::{Row, Value};
 use futures::{StreamExt, TryStreamExt};
 use im_domain::conversation::Role;
 use im_domain::export::{Export, ExportCursor, Member, Membership, Profile, Sent};
 use im_domain::push::PushSettingsChange;
 use im_domain::storage::{Actor, Storage};
 use im_domain::{DeviceId, MsgId, Result, UserId};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// That it was asked is on disk before the answer leaves.
 pub(super) async fn export<R: Redis, P: Postgres>(
@@ -35,13 +36,7 @@ pub(super) async fn export<R: Redis, P: Postgres>(
         export.profile = Some(profile(store, actor, user).await?);
     }
     let partition = UserPlace::of(&actor.tenant, user).partition;
-    let look = audit::Look {
-        action: crate::export::AUDITED,
-        conversation: "",
-        msg_id: MsgId::NONE,
-        subject: user.as_str(),
-    };
-    audit::note(store, actor, partition, look).await?;
+    audit::note(store, actor, partition, Deed::export_of(user)).await?;
     Ok(export)
 }
 
@@ -67,11 +62,12 @@ async fn profile<R: Redis, P: Postgres>(
 
 impl<R: Redis, P: Postgres> Owned for Feed<'_, R, P> {
     async fn memberships(&self, user: &UserId, kept: &[Kept]) -> Result<Vec<Membership>> {
-        let (mut members, mut positions) = (HashMap::new(), HashMap::new());
+        let (mut members, mut positions, mut hiding) = (HashMap::new(), HashMap::new(), BTreeSet::new());
         for (database, part) in by_database(kept) {
             let db = self.store.database(database)?;
             let cids: Vec<MsgId> = part.iter().map(|(_, kept)| kept.home.cid).collect();
             members.extend(self::members(db, user, &cids).await?);
+            hiding.extend(self::hiding(db, user, &cids).await?);
             for (cid, position) in self::positions(db, user, &cids).await? {
                 positions.entry(cid).or_insert_with(Vec::new).push(position);
             }
@@ -80,10 +76,21 @@ impl<R: Redis, P: Postgres> Owned for Feed<'_, R, P> {
         for one in kept {
             let member = members.get(&one.home.cid).copied();
             let positions = positions.remove(&one.home.cid).unwrap_or_default();
-            if member.is_some() || !positions.is_empty() {
-                all.push(Membership { conversation: one.name.clone(), member, positions });
+            if member.is_some() || !positions.is_empty() || hiding.contains(&one.home.cid) {
+                let conversation = one.name.clone();
+                all.push(Membership { conversation, member, positions, hidden: Vec::new() });
             }
         }
+        Ok(all)
+    }
+
+    async fn hidden(&self, user: &UserId, kept: &[Kept], count: usize) -> Result<Vec<(usize, MsgId)>> {
+        let mut all = Vec::new();
+        for (database, part) in by_database(kept) {
+            all.extend(hidden(self.store.database(database)?, user, &part, count).await?);
+        }
+        all.sort_unstable();
+        all.truncate(count);
         Ok(all)
     }
 
@@ -141,6 +148,51 @@ async fn positions<P: Postgres>(
     rows.into_iter().map(position).collect()
 }
 
+/// The conversations in which a user has hidden something.
+async fn hiding<P: Postgres>(db: &P, user: &UserId, cids: &[MsgId]) -> Result<Vec<MsgId>> {
+    const STATEMENT: &str = "
+        SELECT c.cid FROM unnest($1::bigint[]) AS c(cid)
+        WHERE EXISTS (SELECT 1 FROM hidden h WHERE h.cid = c.cid AND h.user_id = $2::text)";
+    let rows = db.query(STATEMENT, vec![rows::list(cids), user.as_str().into()]).await?;
+    rows.into_iter().map(|mut row| Ok(row.msg_id()?)).collect()
+}
+
+/// What a user has hidden in conversations of a database.
+async fn hidden<P: Postgres>(
+    db: &P,
+    user: &UserId,
+    part: &[(usize, &Kept)],
+    count: usize,
+) -> Result<Vec<(usize, MsgId)>> {
+    const STATEMENT: &str = "
+        SELECT c.place, h.msg_id FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS c(cid, place, expired)
+        CROSS JOIN LATERAL (
+            SELECT msg_id FROM hidden WHERE cid = c.cid AND user_id = $4::text AND msg_id > c.expired
+            ORDER BY msg_id LIMIT $5::bigint) h
+        ORDER BY c.place, h.msg_id LIMIT $5::bigint";
+    let (cids, places) = cids_and_places(part);
+    let expired: Vec<MsgId> = part.iter().map(|(_, kept)| kept.expired).collect();
+    let parameters = vec![
+        cids,
+        places,
+        rows::list(&expired),
+        user.as_str().into(),
+        i64::try_from(count).unwrap_or(i64::MAX).into(),
+    ];
+    let one = |mut row: Row| Ok((place(&mut row)?, row.msg_id()?));
+    db.query(STATEMENT, parameters).await?.into_iter().map(one).collect()
+}
+
+/// Numbers of conversations, and their places among all.
+fn cids_and_places(part: &[(usize, &Kept)]) -> (Value, Value) {
+    let cids: Vec<MsgId> = part.iter().map(|(_, kept)| kept.home.cid).collect();
+    (rows::list(&cids), Value::Integers(part.iter().map(|(at, _)| i64::try_from(*at).ok()).collect()))
+}
+
+fn place(row: &mut Row) -> Result<usize> {
+    Ok(usize::try_from(row.count()?).unwrap_or(usize::MAX))
+}
+
 /// What a user has sent in conversations of a database. A clientMsgId that was taken by another message is not in the
 /// index of those that stand for theirs, and has one of its own.
 async fn own<P: Postgres>(
@@ -164,20 +216,19 @@ async fn own<P: Postgres>(
         one("copy_of IS NULL"),
         one("copy_of = 0")
     );
-    let cids: Vec<MsgId> = part.iter().map(|(_, kept)| kept.home.cid).collect();
-    let places = part.iter().map(|(at, _)| i64::try_from(*at).ok()).collect();
+    let (cids, places) = cids_and_places(part);
     let start = Sent { client_msg_id: String::new(), msg_id: MsgId::NONE };
     let after = after.unwrap_or(&start);
     let parameters = vec![
-        rows::list(&cids),
-        crate::sql::Value::Integers(places),
+        cids,
+        places,
         user.as_str().into(),
         after.client_msg_id.as_str().into(),
         after.msg_id.into(),
         (count as u64).into(),
     ];
     let own = |mut row: Row| {
-        let at = usize::try_from(row.count()?).unwrap_or(usize::MAX);
+        let at = place(&mut row)?;
         Ok(Own { at, sent: Sent { client_msg_id: row.text()?, msg_id: row.msg_id()? } })
     };
     db.query(&statement, parameters).await?.into_iter().map(own).collect()

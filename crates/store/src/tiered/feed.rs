@@ -8,6 +8,8 @@ mod horizon;
 mod tail;
 mod walk;
 
+use super::retention::times_in_sql;
+use super::rows::Sight;
 use super::{Tiered, overloaded, persist, rows};
 use crate::feed::{Kept, Key, Part, Source};
 use crate::postgres::Postgres;
@@ -55,16 +57,17 @@ pub(super) struct Feed<'a, R, P> {
 }
 
 impl<R: Redis, P: Postgres> Feed<'_, R, P> {
-    /// Makes sure that a database has what messages of a partition have become.
-    async fn settle(&self, partition: u8, database: usize) -> Result<()> {
+    /// Makes sure that a database has what messages of a partition have become, and for how long they are kept; whether it
+    /// had to be waited for.
+    async fn settle(&self, partition: u8, database: usize) -> Result<bool> {
         if !self.unsettled.borrow().contains(&partition) {
-            return Ok(());
+            return Ok(false);
         }
         persist::reach_now(self.store, partition).await?;
         self.unsettled.borrow_mut().remove(&partition);
         // It may have moved meanwhile.
         match self.store.home(partition).await? == database {
-            true => Ok(()),
+            true => Ok(true),
             false => Err(overloaded()),
         }
     }
@@ -79,7 +82,13 @@ impl<R: Redis, P: Postgres> Source for Feed<'_, R, P> {
         let mut homes = Homes::default();
         let mut found = Vec::new();
         for (database, db) in self.store.databases.iter().enumerate() {
-            found.extend(walk::conversations(db, database, self.tenant, first, count, &mut homes).await?);
+            let list = walk::List {
+                tenant: self.tenant,
+                first,
+                count,
+                times: times_in_sql(self.store, self.tenant),
+            };
+            found.extend(walk::conversations(db, database, list, &mut homes).await?);
         }
         homes.check()?;
         found.sort_by(|a: &Kept, b: &Kept| a.name.cmp(&b.name));
@@ -89,18 +98,21 @@ impl<R: Redis, P: Postgres> Source for Feed<'_, R, P> {
 
     async fn messages(&self, kept: &Kept, after: MsgId, up_to: MsgId, limit: u32) -> Result<Vec<Message>> {
         let home = kept.home;
-        self.settle(home.cid.partition(), home.database).await?;
+        let db = self.store.database(home.database)?;
+        let mut floor = kept.expired;
+        if self.settle(home.cid.partition(), home.database).await? {
+            floor = walk::expired(db, home.cid, times_in_sql(self.store, self.tenant)).await?;
+        }
         let below = MsgId::new(up_to.number() + 1).unwrap_or(MsgId::MAX);
         let range = Range { above: after, below, direction: Direction::Down, kinds: Vec::new(), limit };
-        let db = self.store.database(home.database)?;
-        rows::range(db, home.cid, &range, self.store.expired_up_to()).await
+        rows::range(db, Sight { cid: home.cid, floor, user: "" }, &range).await
     }
 
     async fn tail(&self, at: FeedPlace, limit: u32) -> Result<Part> {
         let mut homes = Homes::default();
         let mut all = Part { taken: Vec::new(), scanned: None };
-        let bounds =
-            tail::Bounds { after: at, up_to: self.horizon, expired: self.store.expired_up_to(), limit };
+        let times = times_in_sql(self.store, self.tenant);
+        let bounds = tail::Bounds { after: at, up_to: self.horizon, times, limit };
         for (database, db) in self.store.databases.iter().enumerate() {
             let part = tail::read(db, database, self.tenant, &bounds, &mut homes).await?;
             all.taken.extend(part.taken);
@@ -123,7 +135,7 @@ impl<R: Redis, P: Postgres> Source for Feed<'_, R, P> {
         let mut found = HashMap::new();
         for (database, pairs) in parts {
             let db = self.store.database(database)?;
-            let messages = rows::by_keys(db, &pairs, self.store.expired_up_to()).await?;
+            let messages = rows::by_keys(db, &pairs, times_in_sql(self.store, self.tenant)).await?;
             let with_home = |(cid, message): (MsgId, Message)| {
                 ((crate::feed::Home { database, cid }, message.msg_id), message)
             };

@@ -8,7 +8,7 @@
 //! | `im:changes` | string | number of the server's last change | for ever |
 //! | `im:life` | string | names the time since the server last lost something: numbers of changes given before may come again | for ever |
 //! | `im:untold` | set | conversations of which users of other servers could not be told, and `tenant/conversation/user` for each such user who has left one | until they were |
-//! | `im:{p}:clock` | hash `run`, `also`, `epoch`, `base`, `ms`, `n`, `db`, `doubt`, `revised` | the last id given; `run`: the server's run under which that was verified, with a list of servers; `also`: the same with another list in use; `db`: position of the database that has the partition; `base`: the token that hot state carries to be trusted; after a loss `doubt`: when its markers can be relied on again; `revised`: the stamp of the last revision | for ever |
+//! | `im:{p}:clock` | hash `run`, `also`, `epoch`, `base`, `ms`, `n`, `db`, `doubt`, `revised` | the last id given; `run`: the server's run under which that was verified, with a list of servers; `also`: the same with another list in use; `db`: position of the database that has the partition; `base`: the token that hot state carries to be trusted; after a loss `doubt`: when its markers can be relied on again; `revised`: the stamp of the last revision, or change of a retention | for ever |
 //! | `im:{p}:log` | stream, field `v` | what SQL does not have yet, in order | entries leave when SQL has them |
 //! | `im:{p}:waiting` | hash | tenant → messages that wait in the log | field goes at 0 |
 //! | `im:{p}:lease` | string | who drains the log | [`super::limits::LEASE_MS`] |
@@ -21,6 +21,7 @@
 //! | `im:{p}:r:<c>` | hash | message id → of its last revision the control message, that one's `seq`, the stamp, the action, and how many edits there were: hot messages that were revised | with the message, until SQL has it |
 //! | `im:{p}:e:<c>` | hash | message id → what it says since it was edited | as above |
 //! | `im:{p}:x:<c>` | sorted set | messages that were taken back, by their place among those that count; not those that all members had read when it was made | with the head |
+//! | `im:{p}:y:<c>` | sorted set, all of score 0 | what users have hidden: `user/c/id`, of what would be unread for the user, and `user/s/id`; hot messages, the last one, what is yet to reach SQL, and what is unread | with the head |
 //! | `im:{p}:d:<c>/<sender>/<clientMsgId>` | string | idempotency marker: ms, low, `seq`, fingerprint | as configured, a day |
 //! | `im:{p}:a:<c>` | string | the conversation that is a pair's chat instead of `<c>` | for ever |
 //! | `im:{p}:t:<c>` | hash `life`, `said`, `width/<user>`, `member/<user>`, `other/<user>` | number of the last change of each kind that this server was told of a conversation of another one | a day |

@@ -7,6 +7,7 @@
 
 use super::keys::Place;
 use super::record::Record;
+use super::retention::times;
 use super::tell::{Tale, tell};
 use super::{Tiered, limits, persist, read, script, stamp, unknown_word};
 use crate::postgres::Postgres;
@@ -62,7 +63,7 @@ fn describe<R: Redis, P: Postgres>(
         actor.privileged,
         stamp::text(revision.msg_id),
         stamp::text(from),
-        stamp::text(store.expired_up_to()),
+        times(store, &actor.tenant),
         limits::EPOCH_SEQ_GAP,
         Record::control(&actor.user, revision.control(), &store.random_name()).encode(),
         revision.reason.as_deref().unwrap_or_default(),

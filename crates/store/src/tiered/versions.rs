@@ -1,14 +1,15 @@
 //! What a message was before, for audit: SQL alone has it, so SQL is waited for.
 
-use super::audit::Look;
 use super::keys::Place;
+use super::retention::{expired_up_to, times_in_sql};
 use super::rows::SHOWN;
 use super::{Tiered, audit, persist};
+use crate::audit::{Deed, VERSIONS};
 use crate::params;
 use crate::postgres::Postgres;
 use crate::redis::Redis;
 use crate::sql::Row;
-use crate::version_row::{self, AUDITED, unprivileged};
+use crate::version_row::{self, unprivileged};
 use im_domain::revision::Version;
 use im_domain::storage::Actor;
 use im_domain::{ConversationId, Error, MsgId, Result};
@@ -26,9 +27,9 @@ pub(super) async fn versions<R: Redis, P: Postgres>(
     let place = Place::of(&actor.tenant, conversation);
     persist::reach_now(store, place.partition).await?;
     let cid = find(store, &place).await?;
-    let versions = version_row::versions(rows(store, &place, cid, msg_id).await?)?;
-    let look = Look { action: AUDITED, conversation: place.conversation(), msg_id, subject: "" };
-    audit::note(store, actor, place.partition, look).await?;
+    let versions = version_row::versions(rows(store, actor, &place, cid, msg_id).await?)?;
+    let deed = Deed::to_message(VERSIONS, conversation, msg_id);
+    audit::note(store, actor, place.partition, deed).await?;
     Ok(versions)
 }
 
@@ -43,6 +44,7 @@ async fn find<R: Redis, P: Postgres>(store: &Tiered<R, P>, place: &Place) -> Res
 /// anything is, whenever SQL has learnt of it.
 async fn rows<R: Redis, P: Postgres>(
     store: &Tiered<R, P>,
+    actor: &Actor,
     place: &Place,
     cid: MsgId,
     msg_id: MsgId,
@@ -53,10 +55,12 @@ async fn rows<R: Redis, P: Postgres>(
                 content
             FROM revision WHERE cid = $1::bigint AND msg_id = $2::bigint
             UNION ALL
-            SELECT 2, 0, msg_id, sender, kind, ''::bytea, content FROM message
-            WHERE cid = $1::bigint AND msg_id = $2::bigint AND msg_id > $3::bigint AND {SHOWN}) v
-        ORDER BY place, id"
+            SELECT 2, 0, x.msg_id, x.sender, x.kind, ''::bytea, x.content
+            FROM message x JOIN conversation c ON c.cid = x.cid
+            WHERE x.cid = $1::bigint AND x.msg_id = $2::bigint AND x.msg_id > {} AND {SHOWN}) v
+        ORDER BY place, id",
+        expired_up_to("$3")
     );
-    let parameters = params![cid, msg_id, store.expired_up_to()];
+    let parameters = vec![cid.into(), msg_id.into(), times_in_sql(store, &actor.tenant)];
     Ok(store.sql(place.partition).await?.query(&statement, parameters).await?)
 }

@@ -4,10 +4,11 @@ pub use crate::servers::block_on;
 use im_domain::Result;
 use im_domain::msg_id::ID_EPOCH_MS;
 use im_domain::push::PushRules;
+use im_domain::retention::RetentionRules;
 use im_domain::storage::Storage;
 use im_store::embedded::{Embedded, Environment};
 use im_store::native::NativeSqlite;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use tempfile::TempDir;
@@ -36,6 +37,8 @@ pub trait Backend: Sized {
     fn clocked() -> Self;
     /// Messages expire after `retention_ms`.
     fn keeping(retention_ms: u64) -> Self;
+    /// The rules of all stores that are opened from now on.
+    fn set_rules(&self, rules: RetentionRules);
     /// Another connection to the same store, as another instance would have.
     fn open(&self) -> Self::Store;
     /// Opens it in other threads, with the time of the machine.
@@ -82,7 +85,7 @@ pub(super) use on_every_back_end;
 pub struct EmbeddedBackend {
     folder: TempDir,
     clock: Rc<Cell<u64>>,
-    retention_ms: u64,
+    rules: RefCell<RetentionRules>,
 }
 
 impl Backend for EmbeddedBackend {
@@ -97,7 +100,12 @@ impl Backend for EmbeddedBackend {
     }
 
     fn keeping(retention_ms: u64) -> Self {
-        Self { folder: TempDir::new().unwrap(), clock: Rc::new(Cell::new(START_MS)), retention_ms }
+        let rules = RefCell::new(RetentionRules::all(retention_ms));
+        Self { folder: TempDir::new().unwrap(), clock: Rc::new(Cell::new(START_MS)), rules }
+    }
+
+    fn set_rules(&self, rules: RetentionRules) {
+        self.rules.replace(rules);
     }
 
     fn open(&self) -> Self::Store {
@@ -105,8 +113,8 @@ impl Backend for EmbeddedBackend {
     }
 
     fn opener(&self) -> impl Fn() -> Self::Store + Clone + Send + 'static {
-        let (file, retention_ms) = (self.file(), self.retention_ms);
-        move || open(&file, retention_ms, Box::new(machine_ms)).unwrap()
+        let (file, rules) = (self.file(), self.rules.borrow().clone());
+        move || open(&file, rules.clone(), Box::new(machine_ms)).unwrap()
     }
 
     fn now(&self) -> u64 {
@@ -121,14 +129,14 @@ impl Backend for EmbeddedBackend {
 impl EmbeddedBackend {
     pub fn try_open(&self) -> Result<Embedded<NativeSqlite>> {
         let clock = Rc::clone(&self.clock);
-        open(&self.file(), self.retention_ms, Box::new(move || clock.get()))
+        open(&self.file(), self.rules.borrow().clone(), Box::new(move || clock.get()))
     }
 
     /// As [`Backend::open`]; every look at the clock moves it on by `ms`.
     pub fn open_leaping(&self, ms: u64) -> Embedded<NativeSqlite> {
         let clock = Rc::clone(&self.clock);
         let look = move || clock.replace(clock.get() + ms);
-        open(&self.file(), self.retention_ms, Box::new(look)).unwrap()
+        open(&self.file(), self.rules.borrow().clone(), Box::new(look)).unwrap()
     }
 
     fn file(&self) -> PathBuf {
@@ -141,11 +149,15 @@ impl EmbeddedBackend {
     }
 }
 
-fn open(file: &Path, retention_ms: u64, now_ms: Box<dyn Fn() -> u64>) -> Result<Embedded<NativeSqlite>> {
+fn open(
+    file: &Path,
+    retention: RetentionRules,
+    now_ms: Box<dyn Fn() -> u64>,
+) -> Result<Embedded<NativeSqlite>> {
     let environment = Environment {
         now_ms,
         random: Box::new(rand::random),
-        retention_ms,
+        retention,
         push: push_rules(),
         revision: im_domain::revision::RevisionRules::default(),
         index_members_max: INDEX_MEMBERS,

@@ -13,7 +13,7 @@ use im_domain::page::Direction;
 use im_domain::push::PushSettingsChange;
 use im_domain::storage::Storage;
 use im_domain::upkeep::Task;
-use im_domain::{Error, MsgId};
+use im_domain::{ConversationId, Error, MsgId};
 
 on_every_back_end!(
     what_others_said_stays_and_is_counted_right,
@@ -25,16 +25,31 @@ on_every_back_end!(
     only_privileged_actors_may_erase_and_it_is_noted,
 );
 
-/// Erases a user; gives how many messages there were.
+/// What the parts of an erasure have done.
+#[derive(Debug, Default, PartialEq)]
+pub struct Whole {
+    pub messages: u64,
+    pub held: Vec<ConversationId>,
+}
+
+/// Erases a user of whom nothing is held; gives how many messages there were.
 pub fn erase(store: &impl Storage, name: &str) -> u64 {
-    let (mut cursor, mut messages) = (ExportCursor::START, 0);
+    let whole = erase_all(store, name);
+    assert!(whole.held.is_empty(), "{whole:?}");
+    whole.messages
+}
+
+/// Erases a user.
+pub fn erase_all(store: &impl Storage, name: &str) -> Whole {
+    let (mut cursor, mut whole) = (ExportCursor::START, Whole::default());
     loop {
         let erased = block_on(store.erase(&service("z"), &user(name), cursor.clone())).unwrap();
         assert!(!erased.has_more || erased.cursor != cursor, "it does not go on");
-        messages += erased.messages;
+        whole.messages += erased.messages;
+        whole.held.extend(erased.held);
         cursor = erased.cursor;
         if !erased.has_more {
-            return messages;
+            return whole;
         }
     }
 }

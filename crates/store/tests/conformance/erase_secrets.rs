@@ -19,14 +19,14 @@ use im_domain::upkeep::DeadLetterAction;
 on_every_back_end!(nothing_that_the_user_said_is_anywhere);
 
 /// Texts that are nowhere else.
-struct Secrets(Vec<String>);
+pub struct Secrets(pub Vec<String>);
 
 impl Secrets {
-    fn new() -> Self {
+    pub fn new() -> Self {
         Self(Vec::new())
     }
 
-    fn next(&mut self) -> String {
+    pub fn next(&mut self) -> String {
         let secret = format!("secret{:024x}", rand::random::<u64>());
         self.0.push(secret.clone());
         secret
@@ -100,7 +100,7 @@ fn nothing_that_the_user_said_is_anywhere<B: Traced>() {
     assert!(secrets.0.iter().all(|secret| !holds(&everything, secret)));
 }
 
-const POISON: &str =
+pub const POISON: &str =
     "ALTER TABLE message ADD CONSTRAINT poison CHECK (position('secret'::bytea IN content) = 0)";
 
 #[test]

@@ -105,7 +105,7 @@ fn every_kind_of_change_is_told_and_what_changes_nothing_is_not<B: Backend>() {
     expect(&[], &[]);
     change(&store, "c", remove("x"));
     expect(&[Membership], &[Membership]);
-    let history = ConversationChange { muted: None, history: Some(History::FromJoin) };
+    let history = ConversationChange { history: Some(History::FromJoin), ..ConversationChange::default() };
     update(&store, &actor("a"), "c", history).unwrap();
     expect(&[Membership], &[Membership]);
     append(&store, vec![draft("b", "c", "b-1", "message 1")]).remove(0).unwrap();

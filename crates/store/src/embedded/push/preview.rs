@@ -2,6 +2,7 @@
 
 use super::lease::Leased;
 use super::waiting::{SCANNED_MAX, Waiting};
+use crate::embedded::hide::is_hidden;
 use crate::embedded::{Embedded, messages};
 use crate::params;
 use crate::sqlite::Sqlite;
@@ -56,11 +57,13 @@ fn preview<P: Sqlite>(
 /// The newest messages that wait in a conversation, as the user may read them now; none of those under
 /// more than [`SCANNED_MAX`] of the user's own.
 fn newest<P: Sqlite>(store: &Embedded<P>, actor: &Actor, one: &Waiting) -> Result<Vec<Message>> {
-    const STATEMENT: &str = "
-        SELECT msg_id FROM (
-            SELECT msg_id, sender, own, status FROM message WHERE cid = ?1 AND msg_id > ?2
-            ORDER BY msg_id DESC LIMIT ?4)
-        WHERE own IS NOT NULL AND sender <> ?3 AND status = ?6 ORDER BY msg_id DESC LIMIT ?5";
+    let statement = format!(
+        "SELECT msg_id FROM (
+            SELECT cid, msg_id, sender, own, status FROM message WHERE cid = ?1 AND msg_id > ?2
+            ORDER BY msg_id DESC LIMIT ?4) x
+        WHERE own IS NOT NULL AND sender <> ?3 AND status = ?6 AND NOT {} ORDER BY msg_id DESC LIMIT ?5",
+        is_hidden("x", "?3")
+    );
     let parameters = params![
         one.cid,
         one.after,
@@ -69,7 +72,7 @@ fn newest<P: Sqlite>(store: &Embedded<P>, actor: &Actor, one: &Waiting) -> Resul
         PUSH_PREVIEW_MAX as u64,
         Status::Normal.number(),
     ];
-    let rows = store.db.execute(STATEMENT, parameters)?;
+    let rows = store.db.execute(&statement, parameters)?;
     let ids: Vec<MsgId> = rows.into_iter().map(|mut row| row.msg_id()).collect::<Result<_, _>>()?;
     if ids.is_empty() {
         return Ok(Vec::new());

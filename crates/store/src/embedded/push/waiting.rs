@@ -2,7 +2,9 @@
 
 use super::place_of;
 use crate::embedded::Embedded;
+use crate::embedded::hide::is_hidden;
 use crate::embedded::index::WIDE;
+use crate::embedded::retention::times;
 use crate::embedded::unread::{others_after, read_or_gone};
 use crate::params;
 use crate::sqlite::Sqlite;
@@ -37,7 +39,7 @@ pub(super) fn waiting<P: Sqlite>(
     since_version: u64,
 ) -> Result<Vec<Waiting>> {
     let parameters =
-        params![tenant.as_str(), user.as_str(), since_version, store.expired_up_to(), since, SCANNED_MAX];
+        params![tenant.as_str(), user.as_str(), since_version, times(store, tenant), since, SCANNED_MAX];
     let rows = store.db.execute(&statement(), parameters)?;
     let one = |mut row: crate::sql::Row| {
         Ok(Waiting {
@@ -72,14 +74,15 @@ fn statement() -> String {
             FROM placed c JOIN member m ON m.cid = c.cid AND m.user = ?2)
         SELECT name, cid, after, head_msg_id, messages, (
             SELECT coalesce(min(msg_id) FILTER (
-                WHERE own IS NOT NULL AND status = {normal} AND sender <> ?2), max(msg_id))
-            FROM (SELECT msg_id, sender, own, status FROM message x WHERE x.cid = counted.cid
-                AND x.msg_id > counted.after ORDER BY x.msg_id LIMIT ?6))
+                WHERE own IS NOT NULL AND status = {normal} AND sender <> ?2 AND NOT {hidden}), max(msg_id))
+            FROM (SELECT cid, msg_id, sender, own, status FROM message x WHERE x.cid = counted.cid
+                AND x.msg_id > counted.after ORDER BY x.msg_id LIMIT ?6) y)
         FROM counted WHERE messages > 0",
         read = read_or_gone(),
         since = place_of("?5"),
         others = others_after("c.after"),
         normal = Status::Normal.number(),
+        hidden = is_hidden("y", "?2"),
     )
 }
 
@@ -90,6 +93,6 @@ mod tests {
     #[test]
     fn what_waits_is_found_by_searches() {
         let plan = plan(&super::statement(), 6);
-        assert_searches(&plan, &["f", "(subquery", "c", "counted"]);
+        assert_searches(&plan, &["f", "(subquery", "c", "counted", "y"]);
     }
 }

@@ -10,8 +10,8 @@ const NO_PRINT: &str = "decode(repeat('00', 16), 'hex')";
 
 /// Messages of a user lose what they said and the name that the client gave them, and so does the trace of what was
 /// done to them; one that was there until now is traced as deleted, so that it counts for nobody. At the end the user
-/// leaves: of a chat of two, which goes on, the user begins anew, as somebody who has joined just now and sees what
-/// comes.
+/// leaves. Where the conversation came under legal hold before a dead letter of this was put back, all of it stays.
+/// In a chat of two, which goes on, the user begins anew, as somebody who has joined just now and sees what comes.
 pub(super) fn statement() -> String {
     // A name that no client can have given; what was erased before keeps its own.
     let name = format!(
@@ -20,11 +20,14 @@ pub(super) fn statement() -> String {
     );
     format!(
         "WITH {GATE},
+        free AS MATERIALIZED (
+            SELECT c.cid, c.kind, c.head_msg_id, c.head_countable FROM gate JOIN conversation c ON $2::bigint > gate.clock
+            WHERE c.cid = $4::bigint AND c.legal_hold = 0),
         target AS MATERIALIZED (
-            SELECT m.msg_id, m.status, CASE WHEN m.countable > coalesce((SELECT countable FROM message
+            SELECT m.msg_id, m.status, m.fingerprint = {NO_PRINT} AS is_erased, CASE WHEN m.countable > coalesce((SELECT countable FROM message
                     WHERE cid = m.cid AND msg_id < m.msg_id ORDER BY msg_id DESC LIMIT 1), m.countable - 1)
                 THEN m.countable ELSE 0 END AS counted
-            FROM gate JOIN message m ON $2::bigint > gate.clock
+            FROM free JOIN message m ON m.cid = free.cid
             WHERE m.cid = $4::bigint AND m.msg_id = ANY ($5::bigint[]) AND m.sender = $6::text),
         emptied AS (
             UPDATE message m SET status = 2, content = ''::bytea, ext = NULL, edit_time = NULL,
@@ -32,16 +35,14 @@ pub(super) fn statement() -> String {
             FROM target t WHERE m.cid = $4::bigint AND m.msg_id = t.msg_id),
         copies AS (
             UPDATE message m SET fingerprint = {NO_PRINT}, client_msg_id = {name}
-            FROM gate WHERE $2::bigint > gate.clock AND $7::bigint = 1 AND m.cid = $4::bigint
-                AND m.sender = $6::text AND m.copy_of > 0),
+            FROM free WHERE $7::bigint = 1 AND m.cid = $4::bigint AND m.sender = $6::text AND m.copy_of > 0),
         untraced AS (
             UPDATE revision v SET
                 content = CASE WHEN v.msg_id = ANY ($5::bigint[]) OR v.action = 2 THEN ''::bytea ELSE v.content END,
                 ext = CASE WHEN v.msg_id = ANY ($5::bigint[]) OR v.action = 2 THEN NULL ELSE v.ext END,
                 kept = CASE WHEN v.kept IS NOT NULL THEN ''::bytea END,
                 reason = CASE WHEN v.user_id = $6::text THEN ''::bytea ELSE v.reason END
-            FROM gate WHERE $2::bigint > gate.clock AND v.cid = $4::bigint
-                AND (v.msg_id = ANY ($5::bigint[]) OR $7::bigint = 1 AND v.user_id = $6::text)),
+            FROM free WHERE v.cid = $4::bigint AND (v.msg_id = ANY ($5::bigint[]) OR $7::bigint = 1 AND v.user_id = $6::text)),
         traced AS (
             INSERT INTO revision (cid, msg_id, number, action, control_msg_id, countable, user_id, role, time, reason,
                 content)
@@ -50,10 +51,9 @@ pub(super) fn statement() -> String {
                 3, $2::bigint, t.counted, $8::text, 0, $9::bigint, ''::bytea, ''::bytea
             FROM target t WHERE t.status = 0),
         told AS (
-            INSERT INTO late (stamp, cid, msg_id, kind) SELECT $2::bigint, $4::bigint, t.msg_id, 4 FROM target t),
-        place AS MATERIALIZED (
-            SELECT c.kind, c.head_msg_id, c.head_countable FROM gate JOIN conversation c
-                ON $2::bigint > gate.clock AND $7::bigint = 1 WHERE c.cid = $4::bigint),
+            INSERT INTO late (stamp, cid, msg_id, kind) SELECT $2::bigint, $4::bigint, t.msg_id, 4 FROM target t
+            WHERE NOT t.is_erased),
+        place AS MATERIALIZED (SELECT * FROM free WHERE $7::bigint = 1),
         gone AS (
             DELETE FROM member m USING place p WHERE p.kind <> 1 AND m.cid = $4::bigint AND m.user_id = $6::text
             RETURNING 1),
@@ -63,6 +63,8 @@ pub(super) fn statement() -> String {
             FROM place p WHERE p.kind = 1 AND m.cid = $4::bigint AND m.user_id = $6::text),
         left_there AS (
             DELETE FROM position d USING place p WHERE d.cid = $4::bigint AND d.user_id = $6::text),
+        unhidden AS (
+            DELETE FROM hidden h USING place p WHERE h.cid = $4::bigint AND h.user_id = $6::text),
         counted AS (
             UPDATE conversation c SET member_count = c.member_count - (SELECT count(*) FROM gone),
                 history = CASE WHEN p.kind = 1 THEN 1 ELSE c.history END

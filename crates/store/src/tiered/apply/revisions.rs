@@ -57,6 +57,9 @@ pub(super) fn statement() -> String {
         come_late AS (
             INSERT INTO late (stamp, cid, msg_id) SELECT $2::bigint, $4::bigint, $7::bigint FROM target
             WHERE $15::bigint = 1),
+        noticed AS (
+            UPDATE conversation c SET oldest_msg_id = least(c.oldest_msg_id, $5::bigint) FROM target t
+            WHERE t.stored = 0 AND c.cid = $4::bigint),
         {ADVANCE}
         SELECT {OUTCOME}, 0::bigint"
     )

@@ -28,9 +28,13 @@ fn each_kind_is_read() {
     assert_eq!(parse("c", "e\n2\n0\n5\na 1\nb 3\n").unwrap().class(), Class::Conversations);
     assert_eq!(parse("p", "7-1\nu\nd\n6-2\n4\n").unwrap().class(), Class::Rows);
     assert_eq!(parse("k", "7-1\nu\n6-2\n4\n1\n5\n").unwrap().class(), Class::Rows);
-    assert_eq!(parse("g", "7-1\n3\n99\n5\n! a 1\n~ 1\n").unwrap().class(), Class::Single);
+    assert_eq!(parse("g", "7-1\n3\n99\n5\n! a 1\n~ 1\n% -\n# 1 b 99\n").unwrap().class(), Class::Single);
     assert_eq!(parse("a", "other\n").unwrap().class(), Class::Single);
     assert_eq!(parse("f", "7-1\nu\nd\n").unwrap().class(), Class::Forgotten);
+    let Some(Body::Hidden(hidden)) = parse("h", "7-1\nu\n5\n6-2 1\n8-0 0\n").map(|entry| entry.body) else {
+        panic!("nothing hidden")
+    };
+    assert_eq!(hidden.messages, [(stamp::join(6, 2), true), (stamp::join(8, 0), false)]);
     assert_eq!(parse("z", "7-1\nu\nz\n1\n6-2\n6-3\n").unwrap().class(), Class::Single);
     assert!(parse("z", "").is_none() && parse("q", "").is_none());
 }
@@ -79,7 +83,7 @@ fn an_entry_once_more_keeps_what_it_was_made_under() {
 
 proptest! {
     #[test]
-    fn any_bytes_are_read_or_refused_and_never_a_crash(bytes: Vec<u8>, kind in "[mpkcgveafdxwyz]") {
+    fn any_bytes_are_read_or_refused_and_never_a_crash(bytes: Vec<u8>, kind in "[mpkcgvehafdxwyz]") {
         let _entry = Entry::parse("1-0", &bytes);
         let _entry = parse(&kind, &String::from_utf8_lossy(&bytes));
     }

@@ -1,10 +1,11 @@
 //! What a database has taken in, in order.
 
+use super::super::retention::expired_up_to;
 use super::{HOMES, HOMES_LIST, Homes};
 use crate::feed::{Home, Kept, Part, Taken};
 use crate::params;
 use crate::postgres::Postgres;
-use crate::sql::Row;
+use crate::sql::{Row, Value};
 use im_domain::feed::FeedPlace;
 use im_domain::limits::FEED_SCAN_MAX;
 use im_domain::message::{Action, ControlRef};
@@ -14,8 +15,8 @@ use im_domain::{ConversationId, MsgId, Result, Tenant};
 pub(super) struct Bounds {
     pub after: FeedPlace,
     pub up_to: MsgId,
-    /// Up to it messages have expired.
-    pub expired: MsgId,
+    /// For how long the tenant keeps messages.
+    pub times: Value,
     pub limit: u32,
 }
 
@@ -34,14 +35,16 @@ fn statement() -> String {
         last_late AS (SELECT stamp, msg_id FROM come_late ORDER BY stamp DESC, msg_id DESC LIMIT 1)
         SELECT {HOMES_LIST}, NULL::bigint, (SELECT count(*) FROM scanned),
             (SELECT max(msg_id) FROM scanned), (SELECT count(*) FROM come_late), (SELECT stamp FROM last_late),
-            (SELECT msg_id FROM last_late)
+            (SELECT msg_id FROM last_late), NULL::bigint
         UNION ALL (
-            SELECT c.name, c.cid, t.stamp, t.msg_id, m.control_msg_id, m.control_action::bigint, t.kind::bigint
+            SELECT c.name, c.cid, t.stamp, t.msg_id, m.control_msg_id, m.control_action::bigint, t.kind::bigint,
+                {expired}
             FROM (SELECT msg_id AS stamp, cid, msg_id, 0 AS kind FROM scanned UNION ALL SELECT * FROM come_late) t
             JOIN conversation c ON c.cid = t.cid AND c.tenant = $1::text
             JOIN message m ON m.cid = t.cid AND m.msg_id = t.msg_id AND coalesce(m.copy_of, 0) = 0
-            WHERE t.msg_id > $6::bigint AND (t.msg_id >> 14) & 255 NOT IN (SELECT partition FROM elsewhere)
-            ORDER BY t.stamp, t.msg_id LIMIT $7::bigint)"
+            WHERE t.msg_id > {expired} AND (t.msg_id >> 14) & 255 NOT IN (SELECT partition FROM elsewhere)
+            ORDER BY t.stamp, t.msg_id LIMIT $7::bigint)",
+        expired = expired_up_to("$6")
     )
 }
 
@@ -58,7 +61,7 @@ pub(super) async fn read<P: Postgres>(
         bounds.after.msg_id,
         bounds.up_to,
         FEED_SCAN_MAX,
-        bounds.expired,
+        bounds.times.clone(),
         u64::from(bounds.limit) + 1,
     ];
     let mut part = Part { taken: Vec::new(), scanned: None };
@@ -71,7 +74,7 @@ pub(super) async fn read<P: Postgres>(
             }
             Some(cid) => {
                 let name = ConversationId::parse(text.unwrap_or_default())?;
-                part.taken.push(taken(&mut row, Kept { home: Home { database, cid }, name })?);
+                part.taken.push(taken(&mut row, Home { database, cid }, name)?);
             }
         }
     }
@@ -90,10 +93,11 @@ fn scanned(row: &mut Row) -> Result<Option<FeedPlace>> {
     Ok([messages, come_late].into_iter().flatten().min())
 }
 
-fn taken(row: &mut Row, kept: Kept) -> Result<Taken> {
+fn taken(row: &mut Row, home: Home, name: ConversationId) -> Result<Taken> {
     let place = FeedPlace { stamp: row.msg_id()?, msg_id: row.msg_id()? };
     let control = row.opt_msg_id()?.zip(row.opt_int()?.and_then(Action::from_number));
     let control = control.map(|(msg_id, action)| ControlRef { msg_id, action });
     let is_erased = row.count()? == Taken::ERASED;
+    let kept = Kept { name, home, expired: row.msg_id()? };
     Ok(Taken { place, is_late: place.stamp != place.msg_id, is_erased, kept, control })
 }

@@ -1,35 +1,53 @@
 //! The tenant's conversations in a database, in the order of their ids.
 
+use super::super::retention::expired_up_to;
 use super::{HOMES, HOMES_LIST, Homes};
 use crate::feed::{Home, Kept};
-use crate::params;
 use crate::postgres::Postgres;
-use im_domain::{ConversationId, Result, Tenant};
+use crate::sql::Value;
+use im_domain::{ConversationId, MsgId, Result, Tenant};
+
+/// What is asked for.
+pub(super) struct List<'a> {
+    pub tenant: &'a Tenant,
+    pub first: &'a str,
+    pub count: usize,
+    /// For how long the tenant keeps messages.
+    pub times: Value,
+}
 
 /// Those from `first` on that the database has, up to `count`.
 pub(super) async fn conversations<P: Postgres>(
     db: &P,
     database: usize,
-    tenant: &Tenant,
-    first: &str,
-    count: usize,
+    list: List<'_>,
     homes: &mut Homes,
 ) -> Result<Vec<Kept>> {
     let statement = format!(
         "WITH {HOMES}
-        SELECT NULL::bigint, {HOMES_LIST}
-        UNION ALL (SELECT cid, name FROM conversation WHERE tenant = $1::text AND name >= $2::text
-            AND (cid >> 14) & 255 NOT IN (SELECT partition FROM elsewhere) ORDER BY name LIMIT $3::bigint)"
+        SELECT NULL::bigint, {HOMES_LIST}, NULL::bigint
+        UNION ALL (SELECT c.cid, c.name, {} FROM conversation c WHERE c.tenant = $1::text AND c.name >= $2::text
+            AND (c.cid >> 14) & 255 NOT IN (SELECT partition FROM elsewhere) ORDER BY c.name LIMIT $3::bigint)",
+        expired_up_to("$4")
     );
-    let parameters = params![tenant.as_str(), first, count as u64];
+    let parameters =
+        vec![list.tenant.as_str().into(), list.first.into(), (list.count as u64).into(), list.times];
     let mut found = Vec::new();
     for mut row in db.query(&statement, parameters).await? {
         match row.opt_msg_id()? {
             None => homes.add(row.opt_text()?.as_deref())?,
             Some(cid) => {
-                found.push(Kept { home: Home { database, cid }, name: ConversationId::parse(row.text()?)? });
+                let name = ConversationId::parse(row.text()?)?;
+                found.push(Kept { name, home: Home { database, cid }, expired: row.msg_id()? });
             }
         }
     }
     Ok(found)
+}
+
+/// Up to where messages of a conversation have expired now.
+pub(super) async fn expired<P: Postgres>(db: &P, cid: MsgId, times: Value) -> Result<MsgId> {
+    let statement = format!("SELECT {} FROM conversation c WHERE c.cid = $1::bigint", expired_up_to("$2"));
+    let mut rows = db.query(&statement, vec![cid.into(), times]).await?;
+    Ok(rows.first_mut().map_or(Ok(MsgId::MAX), |row| row.msg_id())?)
 }

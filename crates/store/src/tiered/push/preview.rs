@@ -1,7 +1,7 @@
 //! What a push shows: the newest messages that wait, read as any reader reads them.
 
 use super::super::keys::Place;
-use super::super::rows::SHOWN;
+use super::super::rows::{SHOWN, is_hidden};
 use super::super::{Tiered, limits, pages, read, script, stamp};
 use super::standing::{Pair, names};
 use crate::arguments;
@@ -167,13 +167,14 @@ async fn find_cold<R: Redis, P: Postgres>(
         CROSS JOIN LATERAL (
             SELECT x.msg_id FROM (SELECT * FROM message WHERE cid = c.cid AND msg_id > i.above
                     AND msg_id < i.below AND {SHOWN} ORDER BY msg_id DESC LIMIT $7::bigint) x
-            WHERE x.sender <> i.user_id AND x.kind <> {control} AND x.status = {normal}
+            WHERE x.sender <> i.user_id AND x.kind <> {control} AND x.status = {normal} AND NOT {hidden}
                 AND x.countable > coalesce((SELECT b.countable FROM message b WHERE b.cid = x.cid
                     AND b.msg_id < x.msg_id ORDER BY b.msg_id DESC LIMIT 1), 0)
             ORDER BY x.msg_id DESC LIMIT {PUSH_PREVIEW_MAX}) n
         ORDER BY i.at, n.msg_id DESC",
         control = Kind::Recall.number(),
         normal = Status::Normal.number(),
+        hidden = is_hidden("x", "i.user_id"),
     );
     let of = |at: usize| looks.get(at).ok_or_else(|| Error::internal("a preview has no place"));
     let pairs = asked.iter().map(|(at, _)| Ok(&of(*at)?.pair)).collect::<Result<Vec<&Pair>>>()?;

@@ -28,7 +28,9 @@ pub(super) const CONVERSATIONS: Table = Table {
             member_count = excluded.member_count, head_msg_id = excluded.head_msg_id,
             head_seq = excluded.head_seq, head_countable = excluded.head_countable,
             shown_msg_id = excluded.shown_msg_id,
-            head_epoch = excluded.head_epoch, stored = excluded.stored, update_time = excluded.update_time",
+            head_epoch = excluded.head_epoch, stored = excluded.stored, update_time = excluded.update_time,
+            retention_ms = excluded.retention_ms, legal_hold = excluded.legal_hold,
+            oldest_msg_id = excluded.oldest_msg_id",
 };
 
 pub(super) const MESSAGES: Table = Table {
@@ -105,6 +107,22 @@ pub(super) const REVISED: Table = Table {
             client_msg_id = x.client_msg_id, fingerprint = x.fingerprint
         FROM json_populate_recordset(NULL::message, $1::text::json) x
         WHERE m.cid = x.cid AND m.msg_id = x.msg_id AND x.status IS NOT NULL",
+};
+
+/// No name holds a space, so one parts user and message.
+pub(super) const HIDDEN: Table = Table {
+    rows: "
+        SELECT h.* FROM (SELECT cid FROM conversation WHERE (cid >> 14) & 255 = $1::bigint
+                AND cid BETWEEN $2::bigint AND $5::bigint ORDER BY cid) c
+        CROSS JOIN LATERAL (SELECT * FROM hidden WHERE cid = c.cid AND (c.cid > $2::bigint
+                OR (user_id, msg_id) > (split_part($3::text, ' ', 1), split_part($3::text, ' ', 2)::bigint))
+            ORDER BY user_id, msg_id LIMIT $4::bigint) h
+        ORDER BY c.cid, h.user_id, h.msg_id LIMIT $4::bigint",
+    keys: "x.cid, x.user_id || ' ' || x.msg_id",
+    start: " 0",
+    insert: "
+        INSERT INTO hidden SELECT * FROM json_populate_recordset(NULL::hidden, $1::text::json)
+        ON CONFLICT DO NOTHING",
 };
 
 /// No name holds a space, so one parts user and device.

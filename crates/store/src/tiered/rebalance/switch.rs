@@ -12,7 +12,7 @@ use super::super::home::{Move, note};
 use super::super::limits::{ATTEMPTS_MAX, MOVE_ROWS_MAX};
 use super::clear;
 use super::copy::{
-    ALIASES, AUDIT, CONVERSATIONS, DEVICES, LATE, MEMBERS, MESSAGES, POSITIONS, REVISED, REVISIONS,
+    ALIASES, AUDIT, CONVERSATIONS, DEVICES, HIDDEN, LATE, MEMBERS, MESSAGES, POSITIONS, REVISED, REVISIONS,
     USER_SETTINGS, Way, copy, copy_all,
 };
 use crate::params;
@@ -39,7 +39,7 @@ pub(super) async fn move_one<R: Redis, P: Postgres>(
     }
     copy_all(&way, &CONVERSATIONS).await?;
     clear::clear_changing(way.to, partition).await?;
-    for table in [MEMBERS, POSITIONS, REVISIONS, ALIASES, DEVICES, USER_SETTINGS, AUDIT, LATE] {
+    for table in [MEMBERS, POSITIONS, REVISIONS, HIDDEN, ALIASES, DEVICES, USER_SETTINGS, AUDIT, LATE] {
         copy_all(&way, &table).await?;
     }
     level(&way).await?;
@@ -179,13 +179,15 @@ fn differ(partition: u8) -> Error {
     Error::internal(format!("partition {partition} is not the same in both databases; it has not moved"))
 }
 
-/// Conversations, members, positions, revisions, aliases, devices and settings of users, the audit, and what came late.
-async fn counts<P: Postgres>(db: &P, partition: u8) -> Result<[u64; 9]> {
+/// Conversations, members, positions, revisions, what is hidden, aliases, devices and settings of users, the audit,
+/// and what came late.
+async fn counts<P: Postgres>(db: &P, partition: u8) -> Result<[u64; 10]> {
     const STATEMENT: &str = "
         WITH part AS MATERIALIZED (SELECT cid FROM conversation WHERE (cid >> 14) & 255 = $1::bigint)
         SELECT (SELECT count(*) FROM part), (SELECT count(*) FROM part JOIN member USING (cid)),
             (SELECT count(*) FROM part JOIN position USING (cid)),
             (SELECT count(*) FROM part JOIN revision USING (cid)),
+            (SELECT count(*) FROM part JOIN hidden USING (cid)),
             (SELECT count(*) FROM alias WHERE partition = $1::bigint),
             (SELECT count(*) FROM device WHERE partition = $1::bigint),
             (SELECT count(*) FROM user_setting WHERE partition = $1::bigint),
@@ -193,7 +195,7 @@ async fn counts<P: Postgres>(db: &P, partition: u8) -> Result<[u64; 9]> {
             (SELECT count(*) FROM late WHERE (stamp >> 14) & 255 = $1::bigint)";
     let mut rows = db.query(STATEMENT, params![u64::from(partition)]).await?;
     let Some(row) = rows.first_mut() else { return Err(differ(partition)) };
-    let mut counts = [0; 9];
+    let mut counts = [0; 10];
     for count in &mut counts {
         *count = row.count()?;
     }

@@ -1,5 +1,5 @@
 -- The feed of changes reads messages in the order of their ids, whatever their conversation. It costs 23 bytes a
--- message; see ADR 16.
+-- message; see ADR 19.
 CREATE INDEX message_id ON message (msg_id);
 
 -- What was stored when the feed may have been read beyond it: a dead letter that was put back. `stamp`: that of the
@@ -11,6 +11,9 @@ CREATE TABLE late (
     kind smallint NOT NULL DEFAULT 0,
     PRIMARY KEY (stamp, msg_id)
 );
+
+-- What is purged did not come late.
+CREATE INDEX late_message ON late (cid, msg_id);
 
 -- What a user has sent is found by the index of clientMsgIds, and what repeats one, by this. Few rows are in it.
 CREATE INDEX message_repeated ON message (cid, sender, client_msg_id, msg_id) WHERE copy_of IS NOT NULL;

@@ -14,5 +14,8 @@ CREATE TABLE late (
     PRIMARY KEY (place, msg_id)
 ) STRICT, WITHOUT ROWID;
 
+-- What is purged has no place.
+CREATE INDEX late_message ON late (cid, msg_id);
+
 -- `subject`: whose data were looked at; '': nobody's alone.
 ALTER TABLE audit ADD COLUMN subject TEXT NOT NULL DEFAULT '';
