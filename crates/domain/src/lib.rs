@@ -19,6 +19,7 @@ pub mod plan;
 pub mod push;
 pub mod revision;
 pub mod storage;
+pub mod tier;
 pub mod upkeep;
 
 pub use error::{Error, Result};

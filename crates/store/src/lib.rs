@@ -1,6 +1,7 @@
 //! The storage engines. They know the domain and the small ports below them, and neither HTTP, nor
 //! WIT, nor the platform: components and native programs bring the ports.
 
+mod cold;
 mod digest;
 pub mod embedded;
 mod message_row;

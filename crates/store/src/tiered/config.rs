@@ -8,6 +8,7 @@ use super::{HotDurability, Pause, Settings};
 use im_domain::limits::INDEX_MEMBERS_MAX;
 use im_domain::push::PushRules;
 use im_domain::revision::RevisionRules;
+use im_domain::tier::TierRules;
 use im_domain::{Error, Result};
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
@@ -43,6 +44,9 @@ pub struct Given {
     /// See [`RevisionRules::parse`].
     pub recall_ms: String,
     pub edit_ms: String,
+    /// See [`TierRules::parse`].
+    pub tier_after_ms: String,
+    pub tier_window: String,
 }
 
 /// The variables, checked.
@@ -56,6 +60,7 @@ pub struct Config {
     pub retention_ms: u64,
     pub push: PushRules,
     pub revision: RevisionRules,
+    pub tier: TierRules,
 }
 
 impl Config {
@@ -68,6 +73,7 @@ impl Config {
             marker_life_s: number("dedup_seconds", &given.dedup_seconds, 1..=DEDUP_SECONDS_MAX)?,
             retention_ms: number("retention_ms", &given.retention_ms, 0..=u64::MAX)?,
             revision: RevisionRules::parse(&given.recall_ms, &given.edit_ms)?,
+            tier: TierRules::parse(&given.tier_after_ms, &given.tier_window)?,
             push: PushRules::parse(&given.push_messages, &given.push_wait_ms, &given.push_offline_ms)?,
         })
     }
@@ -90,6 +96,7 @@ impl Config {
             marker_life_s: self.marker_life_s,
             push: self.push.clone(),
             revision: self.revision.clone(),
+            tier: self.tier,
             index_members_max: INDEX_MEMBERS_MAX,
         }
     }

@@ -16,6 +16,8 @@ fn given() -> Given {
         push_offline_ms: "60000".into(),
         recall_ms: "120000".into(),
         edit_ms: "86400000".into(),
+        tier_after_ms: "7776000000".into(),
+        tier_window: String::new(),
     }
 }
 
