@@ -15,7 +15,7 @@ pub struct TierRules {
     /// When there is time for it; none: always.
     window: Option<Window>,
     /// So many at least move together, unless the oldest is twice as old as it has to be.
-    messages_min: usize,
+    pub messages_min: usize,
 }
 
 /// A part of every day, in milliseconds since midnight UTC. One that ends before it begins goes over midnight.
@@ -90,7 +90,7 @@ fn since_midnight_ms(text: &str) -> Option<u64> {
     let (hours, minutes) = text.split_once(':')?;
     let part = |text: &str, below: u64| {
         let is_two_digits = text.len() == 2 && text.bytes().all(|byte| byte.is_ascii_digit());
-        text.parse().ok().filter(|number| is_two_digits && *number < below)
+        text.parse::<u64>().ok().filter(|number| is_two_digits && *number < below)
     };
     Some((part(hours, 24)? * 60 + part(minutes, 60)?) * MINUTE_MS)
 }
@@ -128,9 +128,8 @@ mod tests {
     fn few_messages_wait_until_they_are_twice_as_old() {
         let rules = TierRules::parse("1000", "").unwrap();
         let oldest = MsgId::floor_of(NOON_MS);
-        let is_enough = |messages, after_ms| {
-            rules.is_enough(messages, oldest, rules.up_to(NOON_MS + after_ms).unwrap())
-        };
+        let is_enough =
+            |messages, after_ms| rules.is_enough(messages, oldest, rules.up_to(NOON_MS + after_ms).unwrap());
         assert!(is_enough(TIER_MESSAGES_MIN, 1_000) && !is_enough(TIER_MESSAGES_MIN - 1, 1_999));
         assert!(is_enough(1, 2_001));
     }

@@ -2,7 +2,7 @@
 -- before; a row whose id lies in the range of a segment came later, or was taken out to be revised.
 
 -- `messages`: those that are shown. `last_*`: of the message `last_id`. `kinds`: 1 << kind of each kind that is in
--- it. `version`: the conversation's `cold_version` when it was written, so no two of a conversation are alike.
+-- it. `version`: the `cold_version` of the conversation since it was written; what is in it never changes under one.
 CREATE TABLE segment (
     cid bigint NOT NULL,
     first_id bigint NOT NULL,

@@ -1,9 +1,7 @@
 //! Cold messages as their readers see them.
 
 use im_domain::ext::Ext;
-use im_domain::message::{
-    Action, ControlRef, Kind, Message, Quote, QuoteStatus, Status, summary_of_bytes,
-};
+use im_domain::message::{Action, ControlRef, Kind, Message, Quote, QuoteStatus, Status, summary_of_bytes};
 use im_domain::{Error, MsgId, Result, UserId};
 use im_segment::Record;
 

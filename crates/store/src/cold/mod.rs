@@ -51,7 +51,9 @@ impl Stored {
     /// It cannot be read: an operator has to know where it is.
     pub fn damaged(&self, cid: MsgId, error: ReadError) -> Error {
         let first = self.first_id;
-        Error::internal(format!("conversation number {cid}: the cold segment from message {first} on: {error}"))
+        Error::internal(format!(
+            "conversation number {cid}: the cold segment from message {first} on: {error}"
+        ))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::Embedded;
 use super::index::WIDE;
-use super::unread::unread;
+use super::unread::{self, unread};
 use crate::params;
 use crate::sql::{Row, SqlError};
 use crate::sqlite::Sqlite;
@@ -15,7 +15,7 @@ use im_domain::{ConversationId, Error, Result, UserId};
 /// Columns of a conversation `c`, seen by its member `m` (perhaps none), with its last message `x`.
 fn columns() -> String {
     format!(
-        "m.user IS NOT NULL, c.name, c.kind, c.member_count, c.head_seq, {}, coalesce(m.read_msg_id, 0),
+        "m.user IS NOT NULL, c.name, c.kind, c.member_count, c.head_seq, c.cid, {}, coalesce(m.read_msg_id, 0),
         c.create_time, c.update_time, s.epoch, coalesce(m.muted, 0),
         x.msg_id, x.seq, x.sender, x.kind, x.status, iif(x.status = 0, substr(x.content, 1, ?3), x'')",
         unread()
@@ -69,7 +69,7 @@ fn find<P: Sqlite>(store: &Embedded<P>, actor: &Actor, id: &ConversationId) -> R
     ];
     let mut rows = store.db.execute(&statement, parameters)?;
     let row = rows.first_mut().ok_or(Error::ConversationNotFound)?;
-    read(row)
+    read(store, actor, row)
 }
 
 /// The user's conversations. A cursor is the recency at which the last part ended: what moves to the top
@@ -94,7 +94,7 @@ pub(super) fn list<P: Sqlite>(
     let mut answer = ConversationList { conversations: Vec::new(), cursor: cursor.to_owned(), has_more };
     for mut row in rows {
         answer.cursor = row.count()?.to_string();
-        answer.conversations.push(read(&mut row)?.0);
+        answer.conversations.push(read(store, actor, &mut row)?.0);
     }
     Ok(answer)
 }
@@ -120,26 +120,35 @@ fn list_statement() -> String {
 /// What the user has not read, over all conversations.
 pub(super) fn totals<P: Sqlite>(store: &Embedded<P>, actor: &Actor) -> Result<Totals> {
     let statement = format!(
-        "SELECT count(*) FILTER (WHERE unread > 0), coalesce(sum(unread), 0) FROM (
-            SELECT {} AS unread FROM member m JOIN conversation c ON c.cid = m.cid
+        "SELECT count(*) FILTER (WHERE unread > 0), coalesce(sum(unread), 0),
+            json_group_array(cid) FILTER (WHERE unread IS NULL) FROM (
+            SELECT c.cid, {} AS unread FROM member m JOIN conversation c ON c.cid = m.cid
             WHERE m.tenant = ?1 AND m.user = ?2 AND ?3 IS NULL)",
         unread()
     );
     let parameters = params![actor.tenant.as_str(), actor.user.as_str(), None::<u64>, store.expired_up_to()];
     let mut rows = store.db.execute(&statement, parameters)?;
     let row = rows.first_mut().ok_or_else(|| SqlError::Failed("a sum has no row".to_owned()))?;
-    Ok(Totals { conversations: row.count()?, messages: row.count()? })
+    let mut totals = Totals { conversations: row.count()?, messages: row.count()? };
+    let unresolved: Vec<i64> =
+        row.opt_text()?.and_then(|list| serde_json::from_str(&list).ok()).unwrap_or_default();
+    for cid in unresolved {
+        let unread = unread::resolve(store, cid, &actor.user, None)?;
+        totals.conversations += u64::from(unread > 0);
+        totals.messages += unread;
+    }
+    Ok(totals)
 }
 
 /// A conversation, and whether the user is a member.
-fn read(row: &mut Row) -> Result<(Conversation, bool)> {
+fn read<P: Sqlite>(store: &Embedded<P>, actor: &Actor, row: &mut Row) -> Result<(Conversation, bool)> {
     let is_member = row.flag()?;
     let conversation = Conversation {
         id: ConversationId::parse(row.text()?)?,
         kind: row.case(ConversationKind::from_number)?,
         member_count: row.count()?,
         head_seq: row.count()?,
-        unread: row.count()?,
+        unread: unread::resolve(store, row.int()?, &actor.user, row.opt_int()?)?,
         read_msg_id: row.msg_id()?,
         create_time: row.count()?,
         update_time: row.count()?,

@@ -12,6 +12,7 @@
 mod access;
 mod append;
 mod clock;
+mod cold;
 mod conversation;
 mod devices;
 mod expire;
@@ -30,6 +31,7 @@ mod revise;
 mod settings;
 #[cfg(all(test, feature = "native"))]
 mod testing;
+mod tier;
 mod transaction;
 mod unread;
 mod upkeep;

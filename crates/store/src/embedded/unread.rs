@@ -4,15 +4,21 @@
 //!
 //! The fragments speak of a conversation `c` and its member `m`.
 
+use super::Embedded;
+use super::cold::Cold;
+use crate::params;
+use crate::sqlite::Sqlite;
+use im_domain::{MsgId, Result, UserId};
+
 /// The place up to which nothing is unread though it was never read: it has expired (`?4`: the newest id
 /// that has) or is gone.
 const GONE: &str = "max(?4, c.purged_msg_id)";
 
-/// How many messages that count had been said up to the id `at`.
+/// How many messages that count had been said up to the id `at`; here and below segments do not reach beyond it.
 pub(super) fn countable_at(at: &str) -> String {
     format!(
         "coalesce((SELECT o.countable FROM message o WHERE o.cid = c.cid AND o.msg_id <= {at}
-            ORDER BY o.msg_id DESC LIMIT 1), c.purged_countable)"
+            ORDER BY o.msg_id DESC LIMIT 1), max(c.purged_countable, c.cold_countable))"
     )
 }
 
@@ -44,12 +50,13 @@ fn others(countable: &str, own: &str, at: &str) -> String {
     format!("max(0, c.head_countable - {countable} - (m.own - {own}) - {recalled})")
 }
 
-/// How many the member has not read; none when there is no member. `?4`: the newest id that has expired.
+/// How many the member has not read; none when there is no member; NULL when segments have to be asked (see
+/// [`resolve`]). `?4`: the newest id that has expired.
 pub(super) fn unread() -> String {
     format!(
         "CASE WHEN m.user IS NULL THEN 0
             WHEN m.read_msg_id >= {GONE} THEN {}
-            ELSE {} END",
+            WHEN {GONE} >= c.cold_msg_id THEN {} END",
         others("m.read_countable", "m.read_own", "m.read_msg_id"),
         others_after(GONE)
     )
@@ -58,4 +65,20 @@ pub(super) fn unread() -> String {
 /// The place after which the member's messages are unread, as far as they are kept.
 pub(super) fn read_or_gone() -> String {
     format!("max(m.read_msg_id, {GONE})")
+}
+
+/// What [`unread`] gives of a conversation of the user, or segments tell.
+pub(super) fn resolve<P: Sqlite>(
+    store: &Embedded<P>,
+    cid: i64,
+    user: &UserId,
+    unread: Option<i64>,
+) -> Result<u64> {
+    const STATEMENT: &str = "SELECT max(?2, purged_msg_id) FROM conversation WHERE cid = ?1";
+    if let Some(unread) = unread {
+        return Ok(unread.unsigned_abs());
+    }
+    let mut rows = store.db.execute(STATEMENT, params![cid, store.expired_up_to()])?;
+    let gone = rows.first_mut().map_or(Ok(MsgId::NONE), |row| row.msg_id())?;
+    Cold { store, cid }.others_after(gone, user.as_str())
 }

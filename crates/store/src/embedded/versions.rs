@@ -1,10 +1,11 @@
 //! What a message was before, for audit.
 
+use super::cold::Cold;
 use super::{Embedded, transaction};
 use crate::params;
 use crate::sql::Row;
 use crate::sqlite::Sqlite;
-use crate::version_row::{AUDITED, unprivileged};
+use crate::version_row::{AUDITED, packed, unprivileged};
 use im_domain::revision::Version;
 use im_domain::storage::Actor;
 use im_domain::{ConversationId, Error, MsgId, Result};
@@ -44,7 +45,13 @@ fn rows<P: Sqlite>(store: &Embedded<P>, cid: i64, msg_id: MsgId) -> Result<Vec<R
             SELECT 9223372036854775807, 0, msg_id, sender, kind, '', content FROM message
             WHERE cid = ?1 AND msg_id = ?2 AND msg_id > ?3)
         ORDER BY number";
-    Ok(store.db.execute(STATEMENT, params![cid, msg_id, store.expired_up_to()])?)
+    const PACKED: &str = "SELECT 1 FROM conversation WHERE cid = ?1 AND cold_msg_id >= ?2";
+    let expired = store.expired_up_to();
+    let mut rows = store.db.execute(STATEMENT, params![cid, msg_id, expired])?;
+    if !store.db.execute(PACKED, params![cid, msg_id])?.is_empty() && msg_id > expired {
+        rows.extend(Cold { store, cid }.find_one(msg_id)?.map(packed));
+    }
+    Ok(rows)
 }
 
 fn note<P: Sqlite>(

@@ -1,5 +1,7 @@
 //! The purge of what has expired. Readers do not see it any more, purged or not.
 
+mod segments;
+
 use super::Tiered;
 use crate::params;
 use crate::postgres::Postgres;
@@ -49,6 +51,7 @@ async fn purge<P: Postgres>(
         purged += count;
         if count < EXPIRE_ROWS_MAX as u64 {
             let Some(last) = last else { break };
+            purged += segments::purge(db, after, last, up_to, is_over).await?;
             after = last;
         }
     }

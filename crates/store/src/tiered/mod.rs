@@ -15,6 +15,7 @@
 mod adopt;
 mod append;
 mod apply;
+mod cold;
 pub mod config;
 mod create;
 mod dead;
@@ -48,6 +49,7 @@ mod stamp;
 mod standing;
 mod sync;
 mod tell;
+mod tier;
 mod topology;
 mod upkeep;
 mod user;

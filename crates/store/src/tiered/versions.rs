@@ -1,8 +1,10 @@
 //! What a message was before, for audit: SQL alone has it, so SQL is waited for.
 
+use super::cold::Cold;
 use super::keys::Place;
 use super::rows::SHOWN;
 use super::{Tiered, home, limits, overloaded, persist};
+use crate::cold::is_shown;
 use crate::params;
 use crate::postgres::Postgres;
 use crate::redis::Redis;
@@ -55,8 +57,15 @@ async fn rows<R: Redis, P: Postgres>(
             WHERE cid = $1::bigint AND msg_id = $2::bigint AND msg_id > $3::bigint AND {SHOWN}) v
         ORDER BY place, id"
     );
-    let parameters = params![cid, msg_id, store.expired_up_to()];
-    Ok(store.sql(place.partition).await?.query(&statement, parameters).await?)
+    let db = store.sql(place.partition).await?;
+    let expired = store.expired_up_to();
+    let mut rows = db.query(&statement, params![cid, msg_id, expired]).await?;
+    let cold = Cold { db, cid };
+    if cold.is_packed(msg_id).await? && msg_id > expired {
+        let found = cold.find(&[msg_id]).await?.remove(&msg_id).filter(is_shown);
+        rows.extend(found.map(version_row::packed));
+    }
+    Ok(rows)
 }
 
 /// Notes it in the database that has the partition.

@@ -1,5 +1,6 @@
 //! Conversations as a user sees them.
 
+use super::cold::Cold;
 use super::keys::Place;
 use super::version::version_of;
 use super::warm::{Warmth, warm};
@@ -251,27 +252,64 @@ impl Facts {
         if !self.is_behind(expired) || self.hot.number() <= expired.number() + 1 {
             return Ok(());
         }
-        let statement = kept("$1::bigint", "$2::bigint", "$3::bigint", "$4::text", "true");
-        let parameters = params![self.cid, expired, self.hot, user.as_str()];
-        let mut rows = store.sql(partition).await?.query(&statement, parameters).await?;
+        let statement = format!(
+            "SELECT (c.cold_msg_id > $2::bigint)::int, o.msg_id, o.place, coalesce(o.own, 0) FROM conversation c
+            LEFT JOIN LATERAL ({}) o ON true WHERE c.cid = $1::bigint",
+            kept("$1::bigint", "$2::bigint", "$3::bigint", "$4::text", "c.cold_msg_id <= $2::bigint")
+        );
+        let db = store.sql(partition).await?;
+        let mut rows = db.query(&statement, params![self.cid, expired, self.hot, user.as_str()]).await?;
         let Some(row) = rows.first_mut() else { return Ok(()) };
+        if row.flag()? {
+            return self.complete_cold(db, user, expired).await;
+        }
         if let Some(oldest) = row.opt_msg_id()?.zip(row.opt_int()?.map(i64::unsigned_abs)) {
             self.oldest = Some(oldest);
         }
         self.own_kept += row.count()?;
         Ok(())
     }
+
+    /// The same, where what has not expired begins in the cold part: hot messages are in it, or in rows.
+    async fn complete_cold<P: Postgres>(&mut self, db: &P, user: &UserId, expired: MsgId) -> Result<()> {
+        let Some(member) = &self.member else { return Ok(()) };
+        // Who has said nothing since the read position, which has expired, has said nothing that is kept.
+        let speaker = (member.own > member.read_own).then_some(user.as_str());
+        let kept = Cold { db, cid: self.cid }.kept(expired, speaker, self.hot, OWN_AMONG_MAX).await?;
+        self.oldest = kept.oldest.or(self.oldest);
+        self.own_kept += kept.own;
+        Ok(())
+    }
+
+    /// Counts what was taken back since the oldest message that has not expired.
+    async fn recount<P: Postgres>(&mut self, db: &P) -> Result<()> {
+        const STATEMENT: &str =
+            "SELECT count(*) FROM revision WHERE cid = $1::bigint AND countable > $2::bigint";
+        let read = self.member.as_ref().map_or(0, |member| member.read_count);
+        let before = self.oldest.map_or(0, |(_, place)| place.saturating_sub(1));
+        let mut rows = db.query(STATEMENT, params![self.cid, read.max(before)]).await?;
+        self.recalled = rows.first_mut().map_or(Ok(0), |row| row.count())?;
+        Ok(())
+    }
+}
+
+/// Messages among which those of a user's own are counted.
+const OWN_AMONG_MAX: usize = 5_000;
+
+/// Countable messages up to an id at which, or below which, the cold part ends.
+pub(super) fn countable_up_to(cid: &str, id: &str) -> String {
+    format!(
+        "greatest((SELECT countable FROM message WHERE cid = {cid} AND msg_id <= {id}
+            ORDER BY msg_id DESC LIMIT 1), (SELECT last_countable FROM segment WHERE cid = {cid} AND last_id <= {id}
+            ORDER BY last_id DESC LIMIT 1), 0)"
+    )
 }
 
 /// Selects, of a conversation's messages above and below an id: the oldest, the first place among those that count
 /// from it on, and how many of a user's count and were not taken back (among the newest ones); nothing unless
 /// `condition`. A message counts if it raises the number of those that do.
 fn kept(cid: &str, above: &str, below: &str, user: &str, condition: &str) -> String {
-    const OWN_AMONG_MAX: usize = 5_000;
-    let before = format!(
-        "coalesce((SELECT countable FROM message WHERE cid = {cid} AND msg_id <= {above}
-            ORDER BY msg_id DESC LIMIT 1), 0)"
-    );
+    let before = countable_up_to(cid, above);
     let range =
         format!("FROM message WHERE {condition} AND cid = {cid} AND msg_id > {above} AND msg_id < {below}");
     format!(
@@ -404,14 +442,20 @@ pub(super) async fn cold<R: Redis, P: Postgres>(
             c.shown_msg_id, x.seq, x.status, (SELECT count(*) FROM revision v WHERE v.cid = c.cid
                 AND v.countable > greatest(m.read_countable, coalesce(o.place - 1, 0))),
             m.floor, m.read_msg_id, m.read_countable, m.read_own, m.own, m.muted, o.msg_id, o.place,
-            coalesce(o.own, 0)
+            coalesce(o.own, 0), (c.cold_msg_id > $4::bigint AND m.read_msg_id < $4::bigint)::int
         FROM conversation c
         JOIN member m ON m.cid = c.cid AND m.user_id = $3::text
         JOIN partition_state s ON s.partition = (c.cid >> 14) & 255
         LEFT JOIN message x ON x.cid = c.cid AND x.msg_id = c.shown_msg_id
         LEFT JOIN LATERAL ({}) o ON true
         WHERE c.tenant = $1::text AND c.name = ANY ($2::text[])",
-        kept("c.cid", "$4::bigint", "9223372036854775807", "$3::text", "m.read_msg_id < $4::bigint")
+        kept(
+            "c.cid",
+            "$4::bigint",
+            "9223372036854775807",
+            "$3::text",
+            "m.read_msg_id < $4::bigint AND c.cold_msg_id <= $4::bigint"
+        )
     );
     let parameters = vec![
         actor.tenant.as_str().into(),
@@ -419,8 +463,18 @@ pub(super) async fn cold<R: Redis, P: Postgres>(
         actor.user.as_str().into(),
         store.expired_up_to().into(),
     ];
-    let rows = store.database(database)?.query(&statement, parameters).await?;
-    rows.into_iter().map(|mut row| cold_view(&mut row)).collect()
+    let db = store.database(database)?;
+    let mut views = Vec::new();
+    for mut row in db.query(&statement, parameters).await? {
+        let (id, mut view) = cold_view(&mut row)?;
+        let begins_in_cold = row.flag()?;
+        if let Some(facts) = view.facts.as_mut().filter(|_| begins_in_cold) {
+            facts.complete_cold(db, &actor.user, store.expired_up_to()).await?;
+            facts.recount(db).await?;
+        }
+        views.push((id, view));
+    }
+    Ok(views)
 }
 
 fn cold_view(row: &mut Row) -> Result<(ConversationId, View)> {
@@ -434,7 +488,8 @@ fn cold_view(row: &mut Row) -> Result<(ConversationId, View)> {
         seq: row.count()?,
         count: row.count()?,
         last: row.msg_id()?,
-        hot: MsgId::NONE,
+        // Rows are all there is.
+        hot: MsgId::MAX,
         create_time: row.count()?,
         update_time: row.count()?,
         last_sender: row.opt_text()?.unwrap_or_default(),

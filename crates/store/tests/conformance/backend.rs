@@ -70,6 +70,10 @@ macro_rules! on_every_back_end {
             use super::super::tiered::{Cold, TieredBackend};
             $(#[test] fn $name() { super::$name::<TieredBackend<Cold>>(); })+
         }
+        mod packed {
+            use super::super::tiered::{Packed, TieredBackend};
+            $(#[test] fn $name() { super::$name::<TieredBackend<Packed>>(); })+
+        }
         mod spread {
             use super::super::tiered::{Spread, TieredBackend};
             $(#[test] fn $name() { super::$name::<TieredBackend<Spread>>(); })+
@@ -148,6 +152,7 @@ fn open(file: &Path, retention_ms: u64, now_ms: Box<dyn Fn() -> u64>) -> Result<
         retention_ms,
         push: push_rules(),
         revision: im_domain::revision::RevisionRules::default(),
+        tier: im_domain::tier::TierRules::default(),
         index_members_max: INDEX_MEMBERS,
     };
     Embedded::open(NativeSqlite::open(file)?, environment)

@@ -1,4 +1,4 @@
-//! A tiered store that drains, or drains and forgets, after each call.
+//! A store that drains, or drains and forgets, or packs, after each call.
 
 use super::tiered::{After, Engine};
 use im_domain::conversation::{
@@ -24,15 +24,15 @@ pub const FORGET: &str = "for _, key in ipairs(redis.call('KEYS', ARGV[1])) do r
 /// Longest time of a drain, in milliseconds: more than any test needs.
 const DRAIN_MS: u64 = 10_000;
 
-pub struct Settled {
-    engine: Engine,
+pub struct Settled<E = Engine> {
+    engine: E,
     redis: Vec<NativeRedis>,
     after: After,
     calls: Cell<usize>,
 }
 
-impl Settled {
-    pub fn new(engine: Engine, redis: Vec<NativeRedis>, after: After) -> Self {
+impl<E: Storage> Settled<E> {
+    pub fn new(engine: E, redis: Vec<NativeRedis>, after: After) -> Self {
         Self { engine, redis, after, calls: Cell::new(0) }
     }
 
@@ -45,6 +45,11 @@ impl Settled {
     pub async fn evict(&self) {
         self.drain().await;
         self.forget().await;
+    }
+
+    /// Leaves no row that can be in a cold segment.
+    async fn pack(&self) {
+        self.engine.run(&[Task::Tier], DRAIN_MS).await.unwrap();
     }
 
     async fn forget(&self) {
@@ -61,20 +66,28 @@ impl Settled {
             After::DrainNowAndThen if self.calls.replace(self.calls.get() + 1).is_multiple_of(2) => {}
             After::DrainNowAndThen => self.drain().await,
             After::Evict => self.evict().await,
+            After::Pack => {
+                self.evict().await;
+                self.pack().await;
+            }
+            After::PackAmongOthers => {
+                drop(self.engine.run(&[Task::Drain], DRAIN_MS).await.unwrap());
+                self.pack().await;
+            }
         }
         answer
     }
 
     /// As [`Self::settled`], for upkeep, whose last run has to stay the test's own.
     async fn forgotten<T>(&self, answer: T) -> T {
-        if self.after == After::Evict {
+        if matches!(self.after, After::Evict | After::Pack) {
             self.forget().await;
         }
         answer
     }
 }
 
-impl Storage for Settled {
+impl<E: Storage> Storage for Settled<E> {
     async fn append(&self, actor: &Actor, drafts: Vec<Draft>, ack: Ack) -> Result<Vec<Result<Receipt>>> {
         self.settled(self.engine.append(actor, drafts, ack).await).await
     }

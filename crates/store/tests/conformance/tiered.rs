@@ -1,12 +1,14 @@
-//! The tiered engine on servers of the test's own, in four modes: as it is; with everything drained
+//! The tiered engine on servers of the test's own, in five modes: as it is; with everything drained
 //! after each call; with everything drained and forgotten by Redis after each call, so that the next
-//! one finds it in PostgreSQL alone; and spread over several servers of each kind, drained after every
+//! one finds it in PostgreSQL alone; the same with all but the newest message of each conversation in cold segments;
+//! and spread over several servers of each kind, drained after every
 //! other call.
 
 use super::backend::{Backend, INDEX_MEMBERS, START_MS, block_on, machine_ms, push_rules};
 use super::settled::{FORGET, Settled};
 use crate::servers::postgres::Database;
 use crate::servers::redis::{RedisServer, command_at};
+use im_domain::tier::TierRules;
 use im_store::native::{NativePostgres, NativeRedis};
 use im_store::tiered::{HotDurability, Settings, Tiered};
 use std::cell::Cell;
@@ -26,6 +28,16 @@ pub enum After {
     /// `Drain`, after every other call.
     DrainNowAndThen,
     Evict,
+    /// As `Evict`, and everything that may be is in cold segments.
+    Pack,
+    /// The same, where others are at it at the same time: nothing is forgotten.
+    PackAmongOthers,
+}
+
+impl After {
+    fn packs(self) -> bool {
+        matches!(self, After::Pack | After::PackAmongOthers)
+    }
 }
 
 pub trait Mode {
@@ -37,6 +49,7 @@ pub trait Mode {
 pub struct Hot;
 pub struct Drained;
 pub struct Cold;
+pub struct Packed;
 pub struct Spread;
 
 /// Makes a test of each function, in every mode.
@@ -53,6 +66,10 @@ macro_rules! in_every_mode {
         mod cold {
             use super::super::tiered::Cold;
             $(#[test] fn $name() { super::$name::<Cold>(); })+
+        }
+        mod packed {
+            use super::super::tiered::Packed;
+            $(#[test] fn $name() { super::$name::<Packed>(); })+
         }
         mod spread {
             use super::super::tiered::Spread;
@@ -72,6 +89,10 @@ impl Mode for Drained {
 
 impl Mode for Cold {
     const AFTER: After = After::Evict;
+}
+
+impl Mode for Packed {
+    const AFTER: After = After::Pack;
 }
 
 impl Mode for Spread {
@@ -144,7 +165,7 @@ impl<M: Mode> TieredBackend<M> {
 }
 
 impl<M: Mode> Backend for TieredBackend<M> {
-    const REPEATS: bool = matches!(M::AFTER, After::Evict);
+    const REPEATS: bool = matches!(M::AFTER, After::Evict | After::Pack);
 
     type Store = Settled;
 
@@ -171,7 +192,11 @@ impl<M: Mode> Backend for TieredBackend<M> {
         assert!(self.clock.is_none(), "threads cannot share a clock that the test sets");
         let place = self.place();
         // What is forgotten must not be in use.
-        let after = if M::AFTER == After::Nothing { After::Nothing } else { After::DrainAmongOthers };
+        let after = match M::AFTER {
+            After::Nothing => After::Nothing,
+            After::Pack => After::PackAmongOthers,
+            _ => After::DrainAmongOthers,
+        };
         move || place.open(after, Box::new(machine_ms))
     }
 
@@ -202,6 +227,7 @@ pub fn settings(now_ms: Box<dyn Fn() -> u64>, retention_ms: u64) -> Settings {
         marker_life_s: 86_400,
         push: push_rules(),
         revision: im_domain::revision::RevisionRules::default(),
+        tier: TierRules::default(),
         index_members_max: INDEX_MEMBERS,
     }
 }
@@ -218,7 +244,8 @@ impl Place {
     fn open(&self, after: After, now_ms: Box<dyn Fn() -> u64>) -> Settled {
         let redis = || self.redis_urls.iter().map(|url| NativeRedis::new(url).unwrap()).collect();
         let postgres = self.postgres_urls.iter().map(|url| NativePostgres::new(url).unwrap()).collect();
-        let settings = settings(now_ms, self.retention_ms);
+        let mut settings = settings(now_ms, self.retention_ms);
+        settings.tier = if after.packs() { TierRules::at_once() } else { TierRules::default() };
         let engine = Tiered::new(redis(), postgres, settings).unwrap();
         Settled::new(engine, redis(), after)
     }

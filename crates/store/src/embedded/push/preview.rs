@@ -2,11 +2,13 @@
 
 use super::lease::Leased;
 use super::waiting::{SCANNED_MAX, Waiting};
+use crate::embedded::cold::{Cold, waits_for};
 use crate::embedded::{Embedded, messages};
 use crate::params;
 use crate::sqlite::Sqlite;
 use im_domain::limits::PUSH_PREVIEW_MAX;
 use im_domain::message::{Message, Status};
+use im_domain::page::Direction;
 use im_domain::push::Due;
 use im_domain::storage::Actor;
 use im_domain::{ConversationId, Error, MsgId, Result, Tenant, UserId};
@@ -69,8 +71,17 @@ fn newest<P: Sqlite>(store: &Embedded<P>, actor: &Actor, one: &Waiting) -> Resul
         PUSH_PREVIEW_MAX as u64,
         Status::Normal.number(),
     ];
-    let rows = store.db.execute(STATEMENT, parameters)?;
-    let ids: Vec<MsgId> = rows.into_iter().map(|mut row| row.msg_id()).collect::<Result<_, _>>()?;
+    let ids: Vec<MsgId> = match one.begins_in_cold {
+        true => {
+            let last = Cold { store, cid: one.cid }.scan(one.after, Direction::Up, SCANNED_MAX as usize)?;
+            let waiting = last.iter().filter(|record| waits_for(record, actor.user.as_str()));
+            waiting.map(|record| record.msg_id).take(PUSH_PREVIEW_MAX).collect()
+        }
+        false => {
+            let rows = store.db.execute(STATEMENT, parameters)?;
+            rows.into_iter().map(|mut row| row.msg_id()).collect::<Result<_, _>>()?
+        }
+    };
     if ids.is_empty() {
         return Ok(Vec::new());
     }

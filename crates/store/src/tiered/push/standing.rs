@@ -1,5 +1,6 @@
 //! Where users stand in conversations: many users at once, each in one conversation.
 
+use super::super::cold::Cold;
 use super::super::keys::Place;
 use super::super::view::Member;
 use super::super::{Tiered, home, limits, persist, read, script, stamp};
@@ -84,17 +85,30 @@ impl Standing {
         partition: u8,
         since: Since,
     ) -> Result<()> {
-        const STATEMENT: &str = "
-            SELECT msg_id, countable FROM message WHERE cid = $1::bigint AND msg_id > $2::bigint
-            ORDER BY msg_id LIMIT 1";
         let expired = store.expired_up_to();
         if !self.reaches_expired(since, expired) || self.hot.number() <= expired.number() + 1 {
             return Ok(());
         }
-        let parameters = crate::params![self.cid, expired];
-        let mut rows = store.sql(partition).await?.query(STATEMENT, parameters).await?;
-        let cold = rows.first_mut().map(|row| Ok::<_, Error>((row.msg_id()?, row.count()?))).transpose()?;
-        self.oldest = [self.oldest, cold].into_iter().flatten().min();
+        self.find_oldest(store.sql(partition).await?, expired).await
+    }
+
+    /// Looks in SQL for the oldest message that has not expired.
+    async fn find_oldest<P: Postgres>(&mut self, db: &P, expired: MsgId) -> Result<()> {
+        const STATEMENT: &str = "
+            SELECT (c.cold_msg_id > $2::bigint)::int, m.msg_id, m.countable FROM conversation c
+            LEFT JOIN LATERAL (SELECT msg_id, countable FROM message WHERE cid = c.cid AND msg_id > $2::bigint
+                ORDER BY msg_id LIMIT 1) m ON true
+            WHERE c.cid = $1::bigint";
+        let mut rows = db.query(STATEMENT, crate::params![self.cid, expired]).await?;
+        let Some(row) = rows.first_mut() else { return Ok(()) };
+        let begins_in_cold = row.flag()?;
+        let in_rows = row.opt_msg_id()?.zip(row.opt_int()?.map(i64::unsigned_abs));
+        let in_cold = match begins_in_cold {
+            true => Cold { db, cid: self.cid }.oldest(expired, MsgId::MAX).await?,
+            false => None,
+        };
+        let in_cold = in_cold.map(|record| (record.msg_id, record.countable));
+        self.oldest = [self.oldest, in_rows, in_cold].into_iter().flatten().min();
         Ok(())
     }
 }
@@ -229,7 +243,8 @@ async fn in_sql<R: Redis, P: Postgres>(
         SELECT i.at, c.cid, c.head_msg_id, c.head_countable, m.read_msg_id, m.read_countable, m.read_own, m.own,
             m.muted, o.msg_id, o.countable, (SELECT string_agg(v.countable::text, ',') FROM (
                 SELECT countable FROM revision WHERE cid = c.cid AND countable > m.read_countable
-                ORDER BY countable LIMIT 100) v)
+                ORDER BY countable LIMIT 100) v),
+            (c.cold_msg_id > $5::bigint AND m.read_msg_id < $5::bigint)::int
         FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[]) AS i(at, tenant, name, user_id)
         JOIN conversation c ON c.tenant = i.tenant AND c.name = i.name
         JOIN member m ON m.cid = c.cid AND m.user_id = i.user_id
@@ -238,9 +253,14 @@ async fn in_sql<R: Redis, P: Postgres>(
     let mut parameters = vec![Value::Integers(asked.iter().map(|(at, _)| Some(*at as i64)).collect())];
     parameters.extend(names(asked.iter().map(|(_, pair)| *pair)));
     parameters.push(store.expired_up_to().into());
-    for mut row in store.database(database)?.query(STATEMENT, parameters).await? {
+    let db = store.database(database)?;
+    for mut row in db.query(STATEMENT, parameters).await? {
         let at = row.count()? as usize;
-        place_in(found, at, Some(Standing::of_row(&mut row)?));
+        let mut standing = Standing::of_row(&mut row)?;
+        if row.flag()? {
+            standing.find_oldest(db, store.expired_up_to()).await?;
+        }
+        place_in(found, at, Some(standing));
     }
     Ok(())
 }
