@@ -83,13 +83,10 @@ impl<P: Sqlite> Mover<'_, P> {
         while !is_over() && races < ATTEMPTS_MAX {
             let Some(facts) = self.facts()? else { break };
             let rows = self.rows(facts)?;
-            let Some(oldest) = rows.first().map(|record| record.msg_id) else {
-                // What there is has to become old first.
-                self.look_again(MsgId::floor_of(self.store.now_ms()))?;
-                break;
-            };
-            if !self.store.environment.tier.is_enough(rows.len(), oldest, self.up_to) {
-                self.look_again(self.next_look(oldest)?)?;
+            let oldest = rows.first().map(|record| record.msg_id);
+            let rules = &self.store.environment.tier;
+            if !oldest.is_some_and(|oldest| rules.is_enough(rows.len(), oldest, self.up_to)) {
+                self.look_again(facts)?;
                 break;
             }
             let segment = self.newest()?;
@@ -147,7 +144,7 @@ impl<P: Sqlite> Mover<'_, P> {
         rows.into_iter().map(|mut row| Ok(record(&mut row)?)).collect()
     }
 
-    /// The newest segment, if it is small.
+    /// The newest segment, if it is small, and sound.
     fn newest(&self) -> Result<Option<Stored>> {
         let statement = format!(
             "SELECT {} FROM (SELECT * FROM segment WHERE cid = ?1 ORDER BY last_id DESC LIMIT 1)
@@ -155,22 +152,27 @@ impl<P: Sqlite> Mover<'_, P> {
             Stored::COLUMNS
         );
         let mut rows = self.store.db.execute(&statement, params![self.cid, GROWS_MAX])?;
-        Ok(rows.first_mut().map(Stored::read).transpose()?)
+        let newest = rows.first_mut().map(Stored::read).transpose()?;
+        Ok(newest.filter(|segment| segment.records(self.cold().number()).is_ok()))
     }
 
-    /// When those that are too few are to be looked at again: once there are enough, or they have waited for long.
-    fn next_look(&self, oldest: MsgId) -> Result<MsgId> {
-        const STATEMENT: &str = "SELECT msg_id FROM message WHERE cid = ?1 ORDER BY msg_id LIMIT 1 OFFSET ?2";
+    /// Notes when to look at the conversation again: once enough is old, or what there is has waited for long; at
+    /// the latest when what is said from now on is old.
+    fn look_again(&self, facts: Facts) -> Result<()> {
+        const ROWS: &str = "
+            SELECT (SELECT min(msg_id) FROM message WHERE cid = ?1 AND msg_id < ?2),
+                (SELECT msg_id FROM message WHERE cid = ?1 ORDER BY msg_id LIMIT 1 OFFSET ?3)";
+        const NOTE: &str = "UPDATE conversation SET cold_look = ?2 WHERE cid = ?1";
         let rules = &self.store.environment.tier;
-        let parameters = params![self.cid, rules.messages_min.saturating_sub(1) as u64];
-        let enough =
-            self.store.db.execute(STATEMENT, parameters)?.first_mut().map(|row| row.msg_id()).transpose()?;
-        Ok(rules.at_last(oldest).min(enough.unwrap_or(MsgId::MAX)).max(after(self.up_to)))
-    }
-
-    fn look_again(&self, look: MsgId) -> Result<()> {
-        const STATEMENT: &str = "UPDATE conversation SET cold_look = ?2 WHERE cid = ?1";
-        self.store.db.execute(STATEMENT, params![self.cid, look])?;
+        let parameters = params![self.cid, facts.shown, rules.messages_min.saturating_sub(1) as u64];
+        let mut rows = self.store.db.execute(ROWS, parameters)?;
+        let Some(row) = rows.first_mut() else { return Ok(()) };
+        let (oldest, enough) = (row.opt_msg_id()?, row.opt_msg_id()?.unwrap_or(MsgId::MAX));
+        let look = match oldest {
+            Some(oldest) => rules.at_last(oldest).min(enough).max(after(self.up_to)),
+            None => MsgId::floor_of(self.store.now_ms()),
+        };
+        self.store.db.execute(NOTE, params![self.cid, look])?;
         Ok(())
     }
 }

@@ -10,7 +10,7 @@ use crate::cold::{Stored, after, before, pack, record};
 use crate::params;
 use crate::postgres::Postgres;
 use crate::redis::Redis;
-use im_domain::{MsgId, Result};
+use im_domain::{Error, MsgId, Result};
 use im_segment::Record;
 
 /// Moves messages until none is left that may or `is_over` says so; gives how many. A conversation that fails keeps
@@ -20,25 +20,43 @@ pub(super) async fn tier<R: Redis, P: Postgres>(
     is_over: impl Fn() -> bool,
 ) -> Result<u64> {
     let Some(up_to) = store.settings.tier.up_to(store.now_ms()) else { return Ok(0) };
-    let (mut moved, mut failure) = (0, None);
+    let mut run = Run { store, up_to, moved: 0, failure: None };
     for db in &store.databases {
-        let mut after = (MsgId::NONE, MsgId::NONE);
+        if let Err(error) = run.all_of(db, &is_over).await {
+            run.failure = Some(error);
+        }
+    }
+    run.failure.map_or(Ok(run.moved), Err)
+}
+
+struct Run<'a, R, P> {
+    store: &'a Tiered<R, P>,
+    /// Messages up to this one may move.
+    up_to: MsgId,
+    moved: u64,
+    failure: Option<Error>,
+}
+
+impl<R: Redis, P: Postgres> Run<'_, R, P> {
+    async fn all_of(&mut self, db: &P, is_over: &impl Fn() -> bool) -> Result<()> {
+        let (store, up_to) = (self.store, self.up_to);
+        let mut seen = (MsgId::NONE, MsgId::NONE);
         while !is_over() {
-            let part = candidates(db, after, up_to).await?;
+            let part = candidates(db, seen, up_to).await?;
             let Some(last) = part.last() else { break };
-            after = *last;
+            seen = *last;
             for (_, cid) in part {
                 if is_over() {
                     break;
                 }
-                match (Mover { store, db, cid, up_to }).run(&is_over).await {
-                    Ok(count) => moved += count,
-                    Err(error) => failure = Some(error),
+                match (Mover { store, db, cid, up_to }).run(is_over).await {
+                    Ok(count) => self.moved += count,
+                    Err(error) => self.failure = Some(error),
                 }
             }
         }
+        Ok(())
     }
-    failure.map_or(Ok(moved), Err)
 }
 
 /// Conversations that are to be looked at, in the order of their looks, and these.
@@ -79,16 +97,16 @@ impl<R: Redis, P: Postgres> Mover<'_, R, P> {
         while !is_over() && races < limits::ATTEMPTS_MAX {
             let Some(facts) = self.facts().await? else { break };
             let mut rows = self.rows(facts).await?;
-            let Some(oldest) = rows.first().map(|(record, _)| record.msg_id) else {
-                // What there is has to become old first.
-                self.look_again(facts, MsgId::floor_of(self.store.now_ms())).await?;
+            let oldest = rows.first().map(|(record, _)| record.msg_id);
+            let is_enough = |oldest: &MsgId| {
+                let rules = &self.store.settings.tier;
+                *oldest <= facts.cold || rules.is_enough(rows.len(), *oldest, self.up_to)
+            };
+            let Some(oldest) = oldest.filter(is_enough) else {
+                self.look_again(facts).await?;
                 break;
             };
             let is_late = oldest <= facts.cold;
-            if !is_late && !self.store.settings.tier.is_enough(rows.len(), oldest, self.up_to) {
-                self.look_again(facts, self.next_look(oldest).await?).await?;
-                break;
-            }
             let partner = if is_late { self.around(oldest).await? } else { None };
             match partner {
                 Some(segment) => {
@@ -169,7 +187,7 @@ impl<R: Redis, P: Postgres> Mover<'_, R, P> {
         Ok(rows.first_mut().map(Stored::read).transpose()?)
     }
 
-    /// The newest segment, if it is small.
+    /// The newest segment, if it is small, and sound.
     async fn newest(&self) -> Result<Option<Stored>> {
         let statement = format!(
             "SELECT {} FROM (SELECT * FROM segment WHERE cid = $1::bigint ORDER BY last_id DESC LIMIT 1) s
@@ -178,25 +196,28 @@ impl<R: Redis, P: Postgres> Mover<'_, R, P> {
         );
         let parameters = params![self.cid, limits::TIER_GROWS_MAX];
         let mut rows = self.db.query(&statement, parameters).await?;
-        Ok(rows.first_mut().map(Stored::read).transpose()?)
+        let newest = rows.first_mut().map(Stored::read).transpose()?;
+        Ok(newest.filter(|segment| segment.records(self.cid).is_ok()))
     }
 
-    /// When those that are too few are to be looked at again: once there are enough, or they have waited for long.
-    async fn next_look(&self, oldest: MsgId) -> Result<MsgId> {
-        const STATEMENT: &str = "
-            SELECT msg_id FROM message WHERE cid = $1::bigint ORDER BY msg_id OFFSET $2::bigint LIMIT 1";
-        let rules = &self.store.settings.tier;
-        let parameters = params![self.cid, rules.messages_min.saturating_sub(1) as u64];
-        let enough =
-            self.db.query(STATEMENT, parameters).await?.first_mut().map(|row| row.msg_id()).transpose()?;
-        Ok(rules.at_last(oldest).min(enough.unwrap_or(MsgId::MAX)).max(after(self.up_to)))
-    }
-
-    /// Notes when to look at the conversation again, unless something was taken out meanwhile.
-    async fn look_again(&self, facts: Facts, look: MsgId) -> Result<()> {
-        const STATEMENT: &str = "
+    /// Notes when to look at the conversation again: once enough is old, or what there is has waited for long; at
+    /// the latest when what is said from now on is old. Unless something was taken out meanwhile.
+    async fn look_again(&self, facts: Facts) -> Result<()> {
+        const ROWS: &str = "
+            SELECT (SELECT min(msg_id) FROM message WHERE cid = $1::bigint AND msg_id < $2::bigint),
+                (SELECT msg_id FROM message WHERE cid = $1::bigint ORDER BY msg_id OFFSET $3::bigint LIMIT 1)";
+        const NOTE: &str = "
             UPDATE conversation SET cold_look = $3::bigint WHERE cid = $1::bigint AND cold_version = $2::bigint";
-        self.db.query(STATEMENT, params![self.cid, facts.version, look]).await?;
+        let rules = &self.store.settings.tier;
+        let parameters = params![self.cid, facts.shown, rules.messages_min.saturating_sub(1) as u64];
+        let mut rows = self.db.query(ROWS, parameters).await?;
+        let Some(row) = rows.first_mut() else { return Ok(()) };
+        let (oldest, enough) = (row.opt_msg_id()?, row.opt_msg_id()?.unwrap_or(MsgId::MAX));
+        let look = match oldest {
+            Some(oldest) => rules.at_last(oldest).min(enough).max(after(self.up_to)),
+            None => MsgId::floor_of(self.store.now_ms()),
+        };
+        self.db.query(NOTE, params![self.cid, facts.version, look]).await?;
         Ok(())
     }
 }

@@ -5,6 +5,8 @@ use im_domain::Result;
 use im_domain::msg_id::ID_EPOCH_MS;
 use im_domain::push::PushRules;
 use im_domain::storage::Storage;
+use im_domain::tier::TierRules;
+use im_segment::{Record, Segment};
 use im_store::embedded::{Embedded, Environment};
 use im_store::native::NativeSqlite;
 use std::cell::Cell;
@@ -38,6 +40,12 @@ pub trait Backend: Sized {
     fn keeping(retention_ms: u64) -> Self;
     /// Another connection to the same store, as another instance would have.
     fn open(&self) -> Self::Store;
+    /// As [`Self::open`], with rules of its own for cold segments; nothing moves but when it is asked for.
+    fn tiering(&self, tier: TierRules) -> impl Storage;
+    /// What is in its segments.
+    fn packed(&self) -> Vec<Record>;
+    /// Inverts a byte of every segment, counted from the end.
+    fn damage(&self, from_end: usize);
     /// Opens it in other threads, with the time of the machine.
     fn opener(&self) -> impl Fn() -> Self::Store + Clone + Send + 'static;
     fn now(&self) -> u64;
@@ -57,6 +65,10 @@ macro_rules! on_every_back_end {
         mod embedded {
             use super::super::backend::EmbeddedBackend;
             $(#[test] fn $name() { super::$name::<EmbeddedBackend>(); })+
+        }
+        mod embedded_packed {
+            use super::super::packed::PackedBackend;
+            $(#[test] fn $name() { super::$name::<PackedBackend>(); })+
         }
         mod hot {
             use super::super::tiered::{Hot, TieredBackend};
@@ -108,9 +120,25 @@ impl Backend for EmbeddedBackend {
         self.try_open().unwrap()
     }
 
+    fn tiering(&self, tier: TierRules) -> impl Storage {
+        self.open_tiering(tier)
+    }
+
+    fn packed(&self) -> Vec<Record> {
+        self.blobs().iter().flat_map(|(_, blob)| Segment::open(blob).unwrap().read().unwrap()).collect()
+    }
+
+    fn damage(&self, from_end: usize) {
+        for (rowid, mut blob) in self.blobs() {
+            let at = blob.len() - from_end;
+            blob[at] ^= 255;
+            self.raw().execute("UPDATE segment SET blob = ?2 WHERE rowid = ?1", (rowid, blob)).unwrap();
+        }
+    }
+
     fn opener(&self) -> impl Fn() -> Self::Store + Clone + Send + 'static {
         let (file, retention_ms) = (self.file(), self.retention_ms);
-        move || open(&file, retention_ms, Box::new(machine_ms)).unwrap()
+        move || open(&file, retention_ms, Box::new(machine_ms), TierRules::default()).unwrap()
     }
 
     fn now(&self) -> u64 {
@@ -125,14 +153,36 @@ impl Backend for EmbeddedBackend {
 impl EmbeddedBackend {
     pub fn try_open(&self) -> Result<Embedded<NativeSqlite>> {
         let clock = Rc::clone(&self.clock);
-        open(&self.file(), self.retention_ms, Box::new(move || clock.get()))
+        open(&self.file(), self.retention_ms, Box::new(move || clock.get()), TierRules::default())
     }
 
     /// As [`Backend::open`]; every look at the clock moves it on by `ms`.
     pub fn open_leaping(&self, ms: u64) -> Embedded<NativeSqlite> {
         let clock = Rc::clone(&self.clock);
         let look = move || clock.replace(clock.get() + ms);
-        open(&self.file(), self.retention_ms, Box::new(look)).unwrap()
+        open(&self.file(), self.retention_ms, Box::new(look), TierRules::default()).unwrap()
+    }
+
+    fn blobs(&self) -> Vec<(i64, Vec<u8>)> {
+        let db = self.raw();
+        let mut statement = db.prepare("SELECT rowid, blob FROM segment ORDER BY cid, last_id").unwrap();
+        let rows = statement.query_map((), |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
+        rows.map(|row| row.unwrap()).collect()
+    }
+
+    /// As [`Backend::open`], with rules of its own for cold segments.
+    pub fn open_tiering(&self, tier: TierRules) -> Embedded<NativeSqlite> {
+        let clock = Rc::clone(&self.clock);
+        open(&self.file(), self.retention_ms, Box::new(move || clock.get()), tier).unwrap()
+    }
+
+    /// As [`Backend::opener`].
+    pub fn opener_tiering(
+        &self,
+        tier: TierRules,
+    ) -> impl Fn() -> Embedded<NativeSqlite> + Clone + Send + 'static {
+        let (file, retention_ms) = (self.file(), self.retention_ms);
+        move || open(&file, retention_ms, Box::new(machine_ms), tier).unwrap()
     }
 
     fn file(&self) -> PathBuf {
@@ -145,14 +195,19 @@ impl EmbeddedBackend {
     }
 }
 
-fn open(file: &Path, retention_ms: u64, now_ms: Box<dyn Fn() -> u64>) -> Result<Embedded<NativeSqlite>> {
+fn open(
+    file: &Path,
+    retention_ms: u64,
+    now_ms: Box<dyn Fn() -> u64>,
+    tier: TierRules,
+) -> Result<Embedded<NativeSqlite>> {
     let environment = Environment {
         now_ms,
         random: Box::new(rand::random),
         retention_ms,
         push: push_rules(),
         revision: im_domain::revision::RevisionRules::default(),
-        tier: im_domain::tier::TierRules::default(),
+        tier,
         index_members_max: INDEX_MEMBERS,
     };
     Embedded::open(NativeSqlite::open(file)?, environment)

@@ -26,7 +26,8 @@ pub fn engine(backend: &TieredBackend<Hot>, kill: Option<Kill>) -> (Engine, Rc<M
     let postgres = |url: &String| MortalPostgres(NativePostgres::new(url).unwrap(), Rc::clone(&mortal));
     let redis = backend.redis_urls().iter().map(redis).collect();
     let postgres = backend.postgres_urls().iter().map(postgres).collect();
-    let settings = settings(Box::new(machine_ms), 0);
+    let mut settings = settings(Box::new(machine_ms), 0);
+    settings.tier = im_domain::tier::TierRules::at_once();
     (Tiered::new(redis, postgres, settings).unwrap(), mortal)
 }
 

@@ -58,6 +58,14 @@ impl<E: Storage> Settled<E> {
         }
     }
 
+    /// The store, as a call finds it that is no append: that may be one once more of what was not packed yet.
+    async fn prepared(&self) -> &Self {
+        if self.after == After::PackBefore {
+            self.pack().await;
+        }
+        self
+    }
+
     async fn settled<T>(&self, answer: T) -> T {
         match self.after {
             After::Nothing => {}
@@ -71,9 +79,10 @@ impl<E: Storage> Settled<E> {
                 self.pack().await;
             }
             After::PackAmongOthers => {
-                drop(self.engine.run(&[Task::Drain], DRAIN_MS).await.unwrap());
+                self.engine.run(&[Task::Drain], DRAIN_MS).await.unwrap();
                 self.pack().await;
             }
+            After::PackBefore => {}
         }
         answer
     }
@@ -93,15 +102,15 @@ impl<E: Storage> Storage for Settled<E> {
     }
 
     async fn page(&self, actor: &Actor, queries: Vec<PageQuery>) -> Result<Vec<Result<Page>>> {
-        self.settled(self.engine.page(actor, queries).await).await
+        self.settled(self.prepared().await.engine.page(actor, queries).await).await
     }
 
     async fn get(&self, actor: &Actor, conversation: &ConversationId, ids: &[MsgId]) -> Result<Found> {
-        self.settled(self.engine.get(actor, conversation, ids).await).await
+        self.settled(self.prepared().await.engine.get(actor, conversation, ids).await).await
     }
 
     async fn revise(&self, actor: &Actor, revision: &Revision) -> Result<Revised> {
-        self.settled(self.engine.revise(actor, revision).await).await
+        self.settled(self.prepared().await.engine.revise(actor, revision).await).await
     }
 
     async fn versions(
@@ -110,11 +119,11 @@ impl<E: Storage> Storage for Settled<E> {
         conversation: &ConversationId,
         msg_id: MsgId,
     ) -> Result<Vec<Version>> {
-        self.settled(self.engine.versions(actor, conversation, msg_id).await).await
+        self.settled(self.prepared().await.engine.versions(actor, conversation, msg_id).await).await
     }
 
     async fn create(&self, actor: &Actor, new: NewConversation) -> Result<Conversation> {
-        self.settled(self.engine.create(actor, new).await).await
+        self.settled(self.prepared().await.engine.create(actor, new).await).await
     }
 
     async fn change_members(
@@ -123,7 +132,7 @@ impl<E: Storage> Storage for Settled<E> {
         conversation: &ConversationId,
         change: MemberChange,
     ) -> Result<Conversation> {
-        self.settled(self.engine.change_members(actor, conversation, change).await).await
+        self.settled(self.prepared().await.engine.change_members(actor, conversation, change).await).await
     }
 
     async fn update(
@@ -132,19 +141,19 @@ impl<E: Storage> Storage for Settled<E> {
         conversation: &ConversationId,
         change: ConversationChange,
     ) -> Result<Conversation> {
-        self.settled(self.engine.update(actor, conversation, change).await).await
+        self.settled(self.prepared().await.engine.update(actor, conversation, change).await).await
     }
 
     async fn conversation(&self, actor: &Actor, id: &ConversationId) -> Result<Conversation> {
-        self.settled(self.engine.conversation(actor, id).await).await
+        self.settled(self.prepared().await.engine.conversation(actor, id).await).await
     }
 
     async fn list(&self, actor: &Actor, cursor: &str, limit: u32) -> Result<ConversationList> {
-        self.settled(self.engine.list(actor, cursor, limit).await).await
+        self.settled(self.prepared().await.engine.list(actor, cursor, limit).await).await
     }
 
     async fn sync(&self, actor: &Actor, device: &DeviceId, query: SyncQuery) -> Result<SyncPage> {
-        self.settled(self.engine.sync(actor, device, query).await).await
+        self.settled(self.prepared().await.engine.sync(actor, device, query).await).await
     }
 
     async fn global(
@@ -154,7 +163,7 @@ impl<E: Storage> Storage for Settled<E> {
         cursor: Option<GlobalCursor>,
         limit: u32,
     ) -> Result<Changes> {
-        self.settled(self.engine.global(actor, device, cursor, limit).await).await
+        self.settled(self.prepared().await.engine.global(actor, device, cursor, limit).await).await
     }
 
     async fn digest(
@@ -165,27 +174,27 @@ impl<E: Storage> Storage for Settled<E> {
         limit: u32,
         latest: u32,
     ) -> Result<Digest> {
-        self.settled(self.engine.digest(actor, device, cursor, limit, latest).await).await
+        self.settled(self.prepared().await.engine.digest(actor, device, cursor, limit, latest).await).await
     }
 
     async fn read(&self, actor: &Actor, conversation: &ConversationId, up_to: MsgId) -> Result<ReadState> {
-        self.settled(self.engine.read(actor, conversation, up_to).await).await
+        self.settled(self.prepared().await.engine.read(actor, conversation, up_to).await).await
     }
 
     async fn totals(&self, actor: &Actor) -> Result<Totals> {
-        self.settled(self.engine.totals(actor).await).await
+        self.settled(self.prepared().await.engine.totals(actor).await).await
     }
 
     async fn devices(&self, actor: &Actor, forget: Option<&DeviceId>) -> Result<Vec<Device>> {
-        self.settled(self.engine.devices(actor, forget).await).await
+        self.settled(self.prepared().await.engine.devices(actor, forget).await).await
     }
 
     async fn push_settings(&self, actor: &Actor, change: PushSettingsChange) -> Result<PushSettings> {
-        self.settled(self.engine.push_settings(actor, change).await).await
+        self.settled(self.prepared().await.engine.push_settings(actor, change).await).await
     }
 
     async fn push_due(&self, tenant: &Tenant, limit: u32, confirm: &[String]) -> Result<Vec<Due>> {
-        self.settled(self.engine.push_due(tenant, limit, confirm).await).await
+        self.settled(self.prepared().await.engine.push_due(tenant, limit, confirm).await).await
     }
 
     async fn run(&self, tasks: &[Task], max_ms: u64) -> Result<RunReport> {

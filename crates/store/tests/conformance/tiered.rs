@@ -6,9 +6,11 @@
 
 use super::backend::{Backend, INDEX_MEMBERS, START_MS, block_on, machine_ms, push_rules};
 use super::settled::{FORGET, Settled};
-use crate::servers::postgres::Database;
+use crate::servers::postgres::{Database, query_at};
 use crate::servers::redis::{RedisServer, command_at};
+use im_domain::storage::Storage;
 use im_domain::tier::TierRules;
+use im_segment::{Record, Segment};
 use im_store::native::{NativePostgres, NativeRedis};
 use im_store::tiered::{HotDurability, Settings, Tiered};
 use std::cell::Cell;
@@ -32,6 +34,8 @@ pub enum After {
     Pack,
     /// The same, where others are at it at the same time: nothing is forgotten.
     PackAmongOthers,
+    /// Nothing; but before each call that is no append, everything that may be moves to cold segments.
+    PackBefore,
 }
 
 impl After {
@@ -188,6 +192,38 @@ impl<M: Mode> Backend for TieredBackend<M> {
         }
     }
 
+    fn tiering(&self, tier: TierRules) -> impl Storage {
+        let now_ms: Box<dyn Fn() -> u64> = match self.clock.clone() {
+            None => Box::new(machine_ms),
+            Some(clock) => Box::new(move || clock.get()),
+        };
+        // Between calls everything is where it is in this mode, but for what is in segments.
+        let after = match M::AFTER {
+            After::Pack => After::Evict,
+            after => after,
+        };
+        self.place().open_with(after, now_ms, tier)
+    }
+
+    fn packed(&self) -> Vec<Record> {
+        let of = |url: &String| {
+            let rows = query_at(url, "SELECT blob FROM segment ORDER BY cid, last_id", Vec::new()).unwrap();
+            rows.into_iter().map(|mut row| row.opt_blob().unwrap().unwrap()).collect::<Vec<_>>()
+        };
+        let blobs: Vec<Vec<u8>> = self.postgres_urls().iter().flat_map(of).collect();
+        blobs.iter().flat_map(|blob| Segment::open(blob).unwrap().read().unwrap()).collect()
+    }
+
+    fn damage(&self, from_end: usize) {
+        let damage = format!(
+            "UPDATE segment SET blob = set_byte(blob, length(blob) - {from_end},
+                255 - get_byte(blob, length(blob) - {from_end}))"
+        );
+        for url in self.postgres_urls() {
+            query_at(&url, &damage, Vec::new()).unwrap();
+        }
+    }
+
     fn opener(&self) -> impl Fn() -> Settled + Clone + Send + 'static {
         assert!(self.clock.is_none(), "threads cannot share a clock that the test sets");
         let place = self.place();
@@ -242,10 +278,15 @@ struct Place {
 
 impl Place {
     fn open(&self, after: After, now_ms: Box<dyn Fn() -> u64>) -> Settled {
+        let tier = if after.packs() { TierRules::at_once() } else { TierRules::default() };
+        self.open_with(after, now_ms, tier)
+    }
+
+    fn open_with(&self, after: After, now_ms: Box<dyn Fn() -> u64>, tier: TierRules) -> Settled {
         let redis = || self.redis_urls.iter().map(|url| NativeRedis::new(url).unwrap()).collect();
         let postgres = self.postgres_urls.iter().map(|url| NativePostgres::new(url).unwrap()).collect();
         let mut settings = settings(now_ms, self.retention_ms);
-        settings.tier = if after.packs() { TierRules::at_once() } else { TierRules::default() };
+        settings.tier = tier;
         let engine = Tiered::new(redis(), postgres, settings).unwrap();
         Settled::new(engine, redis(), after)
     }

@@ -89,6 +89,10 @@ fn numbers_have_bounds() {
         ("dedup_seconds", |given| &mut given.dedup_seconds, &["0", "", "31536001"]),
         ("retention_ms", |given| &mut given.retention_ms, &["", "-1", "1.5", "18446744073709551616"]),
     ];
+    for text in ["", "-1"] {
+        assert!(refused(|given| given.tier_after_ms = text.into()).contains("tier_after_ms"));
+    }
+    assert!(refused(|given| given.tier_window = "25:00-26:00".into()).contains("tier_window"));
     for (name, field, bad) in fields {
         for text in bad {
             let message = refused(|given| *field(given) = (*text).into());

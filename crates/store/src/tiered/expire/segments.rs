@@ -20,7 +20,7 @@ pub(super) async fn purge<P: Postgres>(
         JOIN partition_state p ON p.partition = (c.cid >> 14) & 255 AND p.home = 1
         CROSS JOIN LATERAL (
             SELECT first_id, last_id FROM segment WHERE cid = c.cid ORDER BY last_id LIMIT 1) s
-        WHERE c.cid > $1::bigint AND c.cid <= $2::bigint AND c.cold > 0 AND s.first_id <= $3::bigint
+        WHERE c.cid > $1::bigint AND c.cid <= $2::bigint AND c.cold_msg_id > 0 AND s.first_id <= $3::bigint
             AND $3::bigint - s.first_id >= (s.last_id - s.first_id) / 2
         ORDER BY c.cid";
     let mut purged = 0;
