@@ -154,8 +154,8 @@ fn segments_move_with_their_partition() {
     let whole: Vec<_> = (0..ROOMS).map(|room| walk(&one, "b", &name(room), 100, Down)).collect();
     block_on(declare(&mover(&site, None).0, 2)).unwrap();
     let two = on(&site, 2);
-    for room in 0..ROOMS {
-        revise(&two, &actor("a"), &name(room), whole[room][2].msg_id, edit_to("edited")).unwrap();
+    for (room, before) in whole.iter().enumerate() {
+        revise(&two, &actor("a"), &name(room), before[2].msg_id, edit_to("edited")).unwrap();
         send(&two, "a", &name(room), 6);
     }
     drain(&two);
