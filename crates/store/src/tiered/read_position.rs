@@ -124,14 +124,14 @@ async fn in_rows<P: Postgres>(cold: &Cold<'_, P>, user: &str, up_to: MsgId, far:
     // A message counts if it raises the number of those that do, and was not taken back. Messages up to the place
     // may be purged, or in segments.
     const STATEMENT: &str = "
-        WITH cold AS MATERIALIZED (SELECT cold_msg_id AS id FROM conversation WHERE cid = $1::bigint),
-        place AS MATERIALIZED (SELECT greatest(
+        WITH place AS MATERIALIZED (SELECT greatest(
             (SELECT last_countable FROM segment WHERE cid = $1::bigint AND last_id <= $2::bigint
                 ORDER BY last_id DESC LIMIT 1), coalesce(
             (SELECT countable FROM message WHERE cid = $1::bigint AND msg_id <= $2::bigint
                 ORDER BY msg_id DESC LIMIT 1),
             (SELECT countable - 1 FROM message WHERE cid = $1::bigint AND msg_id > $2::bigint
                 ORDER BY msg_id LIMIT 1), 0)) AS count),
+        cold AS MATERIALIZED (SELECT cold_msg_id AS id FROM conversation WHERE cid = $1::bigint),
         side AS MATERIALIZED (SELECT count, CASE
             WHEN $8::bigint = 0 THEN 'none'
             WHEN 2 * (count - $6::bigint) < $7::bigint AND $5::bigint >= cold.id

@@ -5,7 +5,7 @@
 //! that readers see, and what came after it, stays a row: lists and what makes a conversation hot need no segment.
 
 use super::cold::replace::{COLUMNS, Replacement, Taken, replace};
-use super::{Tiered, limits};
+use super::{Tiered, layout, limits};
 use crate::cold::{Stored, after, before, pack, record};
 use crate::params;
 use crate::postgres::Postgres;
@@ -20,6 +20,8 @@ pub(super) async fn tier<R: Redis, P: Postgres>(
     is_over: impl Fn() -> bool,
 ) -> Result<u64> {
     let Some(up_to) = store.settings.tier.up_to(store.now_ms()) else { return Ok(0) };
+    // Nothing is written where another list of servers belongs.
+    layout::check(store).await?;
     let mut run = Run { store, up_to, moved: 0, failure: None };
     for db in &store.databases {
         if let Err(error) = run.all_of(db, &is_over).await {
