@@ -53,6 +53,18 @@ pub async fn delete(by: &Client, conversation: &str, msg_id: &Value) -> Value {
     revised
 }
 
+/// The body of the call that deletes messages for the caller alone.
+pub fn hide_of(conversation: &str, msg_ids: &[&Value]) -> Value {
+    json!({"conversationId": conversation, "msgIds": msg_ids, "scope": "me"})
+}
+
+/// Deletes messages for the caller alone, and gives the answer.
+pub async fn hide(by: &Client, conversation: &str, msg_ids: &[&Value]) -> Value {
+    let answer = by.patient(DELETE, hide_of(conversation, msg_ids)).await;
+    assert_eq!(shape::list(&answer, "results").len(), msg_ids.len());
+    answer
+}
+
 /// Expects nothing but the place of `sent`, as it was read before it was taken back.
 #[track_caller]
 pub fn placeholder(found: &Value, sent: &Value) {

@@ -189,6 +189,12 @@ pub fn conversation(value: &Value) {
     id(value, "readMsgId");
     assert!(!text(value, "epoch").is_empty());
     flag(value, "muted");
+    if value.get("retentionMs").is_some() {
+        int(value, "retentionMs");
+    }
+    if value.get("legalHold").is_some() {
+        flag(value, "legalHold");
+    }
     no_nulls(value, &["lastMsg"]);
     let last = value.get("lastMsg").expect("`lastMsg` is null, not absent, with no message");
     if !last.is_null() {

@@ -8,6 +8,7 @@ mod devices;
 mod digest;
 mod edit;
 mod global;
+mod hide;
 mod members;
 mod pull;
 mod pull_filters;

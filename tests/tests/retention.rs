@@ -1,8 +1,10 @@
 //! Proves that what is older than the retention is hidden on every way to read, before any purge,
-//! and that `archive/run` purges it and says so. The server is one of the suite's own that keeps
+//! and that `archive/run` purges it and says so; that tenants and conversations can have their own; and that
+//! under legal hold nothing is hidden or purged. The server is one of the suite's own that keeps
 //! messages for two seconds and purges nothing by itself; skipped where `IM_URL` is set.
 
-use im_tests::routes::{GET, RECALL, RUN, STATUS, SYNC};
+use im_tests::follow::update;
+use im_tests::routes::{CONVERSATION, GET, RECALL, RUN, STATUS, SYNC, UPDATE};
 use im_tests::server::{Server, Setup};
 use im_tests::shape;
 use im_tests::talk::{contents, conversation, group, say, say_many};
@@ -14,7 +16,11 @@ const RETENTION_MS: u64 = 2_000;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn server() -> Option<Server> {
-    let args = vec!["--var".to_owned(), format!("retention_ms={RETENTION_MS}")];
+    server_with(format!("retention_ms={RETENTION_MS}"))
+}
+
+fn server_with(rules: String) -> Option<Server> {
+    let args = vec!["--var".to_owned(), rules];
     // Later than any test: what is purged here is purged by a test's own call.
     Server::own(Setup { args, schedule: Some("24h"), ..Setup::default() })
 }
@@ -102,4 +108,59 @@ async fn what_is_younger_is_neither_hidden_nor_purged() {
         assert_eq!((left, shown), (1, vec!["new".to_owned()]));
     }
     assert_eq!(new["seq"], 31);
+}
+
+#[tokio::test]
+async fn c43_a_tenant_and_a_type_have_a_retention_of_their_own() {
+    let [short, long] = ["retention-short", "retention-long"].map(|label| Tenant::new(label).name);
+    let rules = format!("retention_ms=0,{short}={RETENTION_MS},{short}/single=0,{long}=86400000");
+    let Some(server) = server_with(rules) else { return };
+    let (short, long) = (Tenant::on(&server, "retention-short"), Tenant::on(&server, "retention-long"));
+    for tenant in [&short, &long] {
+        let ann = tenant.user("ann");
+        group(&ann, "room", &["ben"]).await;
+        say(&ann, "room", "in a room").await;
+    }
+    let to_ben = json!({"toUserId": "ben", "clientMsgId": "1", "type": "text", "content": "in a chat"});
+    let chat = im_tests::talk::send(&short.user("ann"), to_ben).await;
+    until_hidden(&short.user("ben")).await;
+    assert_eq!(contents(&long.user("ben"), "room").await, ["in a room"]);
+    assert_eq!(contents(&short.user("ben"), shape::text(&chat, "conversationId")).await, ["in a chat"]);
+}
+
+#[tokio::test]
+async fn c43_a_conversation_says_otherwise_and_a_hold_keeps_all_of_it() {
+    let Some(server) = server() else { return };
+    let tenant = Tenant::on(&server, "retention-own");
+    let (ann, ben, admin) = (tenant.user("ann"), tenant.user("ben"), tenant.admin());
+    group(&ann, "room", &["ben"]).await;
+    say(&ann, "room", "said").await;
+    drain(&tenant).await;
+    until_hidden(&ben).await;
+
+    let keep = |retention: Value| json!({"conversationId": "room", "retentionMs": retention});
+    ben.post(UPDATE, keep(json!(0))).await.refused("forbidden").naming("retentionMs");
+    assert_eq!(update(&ann, "room", json!({"retentionMs": 0})).await["retentionMs"], 0);
+    assert_eq!(conversation(&ben, "room").await["retentionMs"], 0);
+    assert_eq!(contents(&ben, "room").await, ["said"]);
+    assert_eq!(update(&ann, "room", json!({"retentionMs": 60_000})).await["retentionMs"], 60_000);
+    assert_eq!(ann.ok(UPDATE, keep(json!(null))).await.get("retentionMs"), None);
+    assert!(contents(&ben, "room").await.is_empty());
+
+    let hold = |held: bool| json!({"conversationId": "room", "legalHold": held});
+    for other in [&ann, &tenant.service()] {
+        other.post(UPDATE, hold(true)).await.refused("forbidden").naming("legalHold");
+    }
+    assert_eq!(admin.ok(UPDATE, hold(true)).await["legalHold"], true);
+    assert_eq!(conversation(&ben, "room").await.get("legalHold"), None);
+    let seen = tenant.service().ok(CONVERSATION, json!({"conversationId": "room", "userId": "ben"})).await;
+    assert_eq!(seen["legalHold"], true);
+    let run =
+        async || tenant.service().ok(RUN, json!({"tasks": ["drain", "expire"]})).await["expired"].clone();
+    assert_eq!((contents(&ben, "room").await, run().await), (vec!["said".to_owned()], json!(0)));
+    assert_eq!(admin.ok(UPDATE, hold(false)).await["legalHold"], false);
+    assert!(contents(&ben, "room").await.is_empty());
+    assert_eq!((run().await, run().await), (json!(1), json!(0)));
+    ann.ok(UPDATE, keep(json!(0))).await;
+    assert!(contents(&ben, "room").await.is_empty(), "what is purged stays away");
 }

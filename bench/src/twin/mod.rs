@@ -67,6 +67,7 @@ pub fn config(redis_url: &str, postgres_url: &str, hot_durability: &str) -> Outc
         backlog_max: "100000".to_owned(),
         dedup_seconds: "86400".to_owned(),
         retention_ms: "0".to_owned(),
+        legal_hold: String::new(),
         push_messages: "5".to_owned(),
         push_wait_ms: "300000".to_owned(),
         push_offline_ms: "60000".to_owned(),

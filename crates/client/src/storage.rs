@@ -41,6 +41,17 @@ impl Storage for WitStorage {
         messages::revise(actor.clone().into(), revision.clone().into()).await?.try_into()
     }
 
+    async fn hide(
+        &self,
+        actor: &Actor,
+        conversation: &ConversationId,
+        ids: &[MsgId],
+    ) -> Result<Vec<Result<()>>> {
+        let ids = ids.iter().map(|id| id.number()).collect();
+        let outcomes = messages::hide(actor.clone().into(), conversation.to_string(), ids).await?;
+        Ok(outcomes.into_iter().map(|outcome| outcome.map_err(Error::from)).collect())
+    }
+
     async fn versions(
         &self,
         actor: &Actor,

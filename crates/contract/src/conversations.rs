@@ -65,15 +65,40 @@ macro_rules! conversation_conversions {
             }
         }
 
+        impl From<im_domain::retention::KeepFor> for conversations::KeepFor {
+            fn from(keep_for: im_domain::retention::KeepFor) -> Self {
+                keep_for.ms().map_or(Self::Policy, Self::Ms)
+            }
+        }
+
+        impl From<conversations::KeepFor> for im_domain::retention::KeepFor {
+            fn from(keep_for: conversations::KeepFor) -> Self {
+                match keep_for {
+                    conversations::KeepFor::Policy => Self::Policy,
+                    conversations::KeepFor::Ms(ms) => Self::Ms(ms),
+                }
+            }
+        }
+
         impl From<im_domain::conversation::ConversationChange> for conversations::ConversationChange {
             fn from(change: im_domain::conversation::ConversationChange) -> Self {
-                Self { muted: change.muted, history: change.history.map(Into::into) }
+                Self {
+                    muted: change.muted,
+                    history: change.history.map(Into::into),
+                    keep_for: change.keep_for.map(Into::into),
+                    legal_hold: change.legal_hold,
+                }
             }
         }
 
         impl From<conversations::ConversationChange> for im_domain::conversation::ConversationChange {
             fn from(change: conversations::ConversationChange) -> Self {
-                Self { muted: change.muted, history: change.history.map(Into::into) }
+                Self {
+                    muted: change.muted,
+                    history: change.history.map(Into::into),
+                    keep_for: change.keep_for.map(Into::into),
+                    legal_hold: change.legal_hold,
+                }
             }
         }
 
@@ -120,6 +145,8 @@ macro_rules! conversation_conversions {
                     update_time: conversation.update_time,
                     epoch: conversation.epoch,
                     muted: conversation.muted,
+                    retention_ms: conversation.retention_ms,
+                    legal_hold: conversation.legal_hold,
                 }
             }
         }
@@ -142,6 +169,8 @@ macro_rules! conversation_conversions {
                     update_time: conversation.update_time,
                     epoch: conversation.epoch,
                     muted: conversation.muted,
+                    retention_ms: conversation.retention_ms,
+                    legal_hold: conversation.legal_hold,
                 })
             }
         }

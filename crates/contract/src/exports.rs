@@ -11,7 +11,7 @@ macro_rules! exports {
     ($component:ident, $with_engine:ident) => {
         const _: () = {
             use im_domain::limits::{
-                BATCH_MESSAGES_MAX, BATCH_PULLS_MAX, GET_IDS_MAX, RUN_MS_MAX, check_count,
+                BATCH_MESSAGES_MAX, BATCH_PULLS_MAX, GET_IDS_MAX, HIDE_IDS_MAX, RUN_MS_MAX, check_count,
             };
             use im_domain::storage::{Actor, Storage};
             use im_domain::{ConversationId, DeviceId, Result, Tenant};
@@ -37,6 +37,19 @@ macro_rules! exports {
                     let actor = Actor::try_from(actor)?;
                     let revision = revision.try_into()?;
                     Ok($with_engine(async |engine| engine.revise(&actor, &revision).await).await?.into())
+                }
+
+                async fn hide(
+                    actor: types::Actor,
+                    conversation: String,
+                    ids: Vec<types::MsgId>,
+                ) -> Result<Vec<Result<(), types::Error>>, types::Error> {
+                    let actor = Actor::try_from(actor)?;
+                    let conversation = ConversationId::parse(conversation)?;
+                    check_count("msgIds", ids.len(), HIDE_IDS_MAX)?;
+                    let ids = ids.into_iter().map($crate::msg_id).collect::<Result<Vec<_>>>()?;
+                    let done = $with_engine(async |engine| engine.hide(&actor, &conversation, &ids).await);
+                    Ok($crate::items(done.await?))
                 }
 
                 async fn versions(

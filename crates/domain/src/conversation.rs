@@ -5,6 +5,7 @@ use crate::limits::{LIST_CURSOR_CHARS_MAX, MEMBERS_PER_CALL_MAX};
 use crate::message::{Kind, Status, spelled};
 use crate::msg_id::MsgId;
 use crate::name::{ConversationId, UserId};
+use crate::retention::KeepFor;
 
 spelled!(ConversationKind { Single = 1 "single", Group = 2 "group", System = 3 "system" });
 spelled!(
@@ -61,15 +62,20 @@ pub struct ConversationChange {
     pub muted: Option<bool>,
     /// Everybody's, for those who join from now on as for those who have joined.
     pub history: Option<History>,
+    /// Everybody's: for how long what is said is kept.
+    pub keep_for: Option<KeepFor>,
+    /// Whether nothing of it expires; for administrators of the product, who keep it to themselves.
+    pub legal_hold: Option<bool>,
 }
 
 impl ConversationChange {
     /// Checks what types alone cannot.
     pub fn check(&self) -> Result<()> {
-        match self.muted.is_none() && self.history.is_none() {
-            true => Err(Error::invalid("muted", "name what is to change: muted or history")),
-            false => Ok(()),
+        if *self == Self::default() {
+            let reason = "name what is to change: muted, history, retentionMs or legalHold";
+            return Err(Error::invalid("muted", reason));
         }
+        self.keep_for.map_or(Ok(()), KeepFor::check)
     }
 }
 
@@ -92,6 +98,8 @@ pub struct Conversation {
     pub id: ConversationId,
     pub kind: ConversationKind,
     pub member_count: u64,
+    /// The newest message, control messages aside, that the user may see, among the newest
+    /// [`crate::limits::LAST_LOOK_MAX`] where they are fast to read and as many below.
     pub last: Option<LastMessage>,
     pub head_seq: u64,
     pub unread: u64,
@@ -100,6 +108,10 @@ pub struct Conversation {
     pub update_time: u64,
     pub epoch: String,
     pub muted: bool,
+    /// For how long it keeps its messages, in milliseconds, 0: for ever; absent: as the operator says.
+    pub retention_ms: Option<u64>,
+    /// Whether it is under legal hold; absent for those who are not privileged.
+    pub legal_hold: Option<bool>,
 }
 
 /// Part of a user's conversations, newest first.

@@ -13,7 +13,7 @@ spelled!(
     ChangeKind {
         /// Something was said.
         Messages = 1 "messages",
-        /// Something that was said before was recalled, edited or deleted.
+        /// Something that was said before was recalled, edited or deleted, or the user has hidden something.
         Revisions = 2 "revisions",
         /// Its members, their roles, its settings, or the user's own.
         Membership = 3 "membership",

@@ -88,6 +88,14 @@ pub const EDIT_MS_DEFAULT: u64 = 86_400_000;
 pub const EDITS_MAX: usize = 100;
 /// Most messages that are deleted by one call.
 pub const DELETE_IDS_MAX: usize = 100;
+/// Most messages that a user hides from oneself by one call: as many as are deleted by one.
+pub const HIDE_IDS_MAX: usize = DELETE_IDS_MAX;
+/// Most messages that a user has hidden in one conversation, about: every page steps over them. Calls at once may
+/// each bring it to this number.
+pub const HIDDEN_MAX: u64 = 10_000;
+/// Messages that are looked at, where they are fast to read and again where they are not, for the last one of a
+/// conversation that a user has not hidden: a list shows none beyond.
+pub const LAST_LOOK_MAX: u64 = 100;
 /// Longest reason of a revision, in characters: a line for who reads the trace.
 pub const REASON_CHARS_MAX: usize = 200;
 /// Most conversations that a user names as muted in one call.
@@ -103,6 +111,10 @@ pub const RUN_MS_DEFAULT: u64 = 10_000;
 /// Longest bound a caller may name for `archive/run`, in milliseconds: below the hosts' request
 /// deadline of 30 s.
 pub const RUN_MS_MAX: u64 = 25_000;
+/// Longest time for which a conversation can keep its messages by a setting of its own, in milliseconds: a hundred years of 365 days, longer than ids are given. 0 is for ever.
+pub const RETENTION_MS_MAX: u64 = 3_153_600_000_000;
+/// Conversations looked at by one step of the expiry task, and purged by one statement: bounds both.
+pub const EXPIRE_CONVERSATIONS_MAX: usize = 100;
 /// Messages deleted by one statement of the expiry task: bounds how long writers wait for it.
 pub const EXPIRE_ROWS_MAX: usize = 1_000;
 /// How old messages are when they may move to cold segments, in milliseconds, unless configured: 90 days.

@@ -33,6 +33,13 @@ pub trait Storage {
     async fn get(&self, actor: &Actor, conversation: &ConversationId, ids: &[MsgId]) -> Result<Found>;
 
     async fn revise(&self, actor: &Actor, revision: &Revision) -> Result<Revised>;
+    /// In the order of the ids.
+    async fn hide(
+        &self,
+        actor: &Actor,
+        conversation: &ConversationId,
+        ids: &[MsgId],
+    ) -> Result<Vec<Result<()>>>;
     async fn versions(
         &self,
         actor: &Actor,

@@ -10,6 +10,7 @@ pub mod list;
 pub mod message;
 pub mod page;
 pub mod push;
+pub mod retention;
 pub mod revision;
 pub mod scalar;
 pub mod sync;

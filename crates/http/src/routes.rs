@@ -151,7 +151,8 @@ pub static ROUTES: [Route; 27] = [
         Op::DeleteMessages,
         Component::Send,
         "/api/msg/delete",
-        "Deletes up to 100 messages, each on its own: their places stay, without what was said",
+        "Deletes up to 100 messages, each on its own: for all, where their places stay without what was said, or from the \
+         user alone",
     )
     .codes(WRITE),
     post(

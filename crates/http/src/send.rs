@@ -1,18 +1,20 @@
 //! The routes of the function `send`: messages, conversations and members are written here.
 
-use crate::auth::Caller;
+use crate::auth::{Caller, Scope};
 use crate::batch::{Outcome, Results, only, part};
 use crate::exchange::Response;
 use crate::json::conversation::{ConversationOut, CreateIn, MembersIn, UpdateIn};
 use crate::json::draft::{BatchIn, DraftIn};
 use crate::json::message::ReceiptOut;
-use crate::json::revision::{DeleteIn, EditIn, RecallIn, RevisedOut};
+use crate::json::revision::{DeleteIn, Deletion, EditIn, RecallIn, RevisedOut};
 use crate::json::{has_field, parse};
 use crate::problem::Problem;
 use crate::router::{Api, Call};
 use crate::routes::{Component, Op};
 use im_domain::message::Ack;
-use im_domain::storage::Storage;
+use im_domain::revision::{Revised, Revision};
+use im_domain::storage::{Actor, Storage};
+use im_domain::{ConversationId, Error, MsgId};
 
 pub struct SendApi;
 
@@ -77,19 +79,52 @@ async fn edit(caller: &Caller, body: &[u8], storage: &impl Storage) -> Result<Re
     Response::json(&RevisedOut::from(revised))
 }
 
-/// One after the other: should the store fail under way, the call fails, and is repeated without harm.
 async fn delete(caller: &Caller, body: &[u8], storage: &impl Storage) -> Result<Response, Problem> {
     let mut delete: DeleteIn = parse(body)?;
     let actor = caller.actor(delete.user_id.take().map(|user| user.0))?;
-    let mut results = Vec::new();
-    for revision in delete.revisions()? {
-        let outcome = match storage.revise(&actor, &revision).await {
+    let outcomes = match delete.deletion()? {
+        Deletion::ForAll(revisions) => delete_for_all(&actor, &revisions, storage).await?,
+        Deletion::ForMe { conversation, ids } => hide(&actor, &conversation, &ids, storage).await?,
+    };
+    let one =
+        |outcome: Result<Revised, Error>| Outcome::from(outcome.map(RevisedOut::from).map_err(Problem::from));
+    Response::json(&Results { results: outcomes.into_iter().map(one).collect() })
+}
+
+type Outcomes = Vec<Result<Revised, Error>>;
+
+/// One after the other: should the store fail under way, the call fails, and is repeated without harm.
+async fn delete_for_all(
+    actor: &Actor,
+    revisions: &[Revision],
+    storage: &impl Storage,
+) -> Result<Outcomes, Problem> {
+    let mut outcomes = Vec::with_capacity(revisions.len());
+    for revision in revisions {
+        match storage.revise(actor, revision).await {
             Err(error) if error.is_systemic() => return Err(error.into()),
-            outcome => outcome.map(RevisedOut::from).map_err(Problem::from),
-        };
-        results.push(Outcome::from(outcome));
+            outcome => outcomes.push(outcome),
+        }
     }
-    Response::json(&Results { results })
+    Ok(outcomes)
+}
+
+/// Whatever the scope, each message has its result.
+async fn hide(
+    actor: &Actor,
+    conversation: &ConversationId,
+    ids: &[MsgId],
+    storage: &impl Storage,
+) -> Result<Outcomes, Problem> {
+    let outcomes = match storage.hide(actor, conversation, ids).await {
+        Err(error) if error.is_systemic() => return Err(error.into()),
+        Err(error) => return Ok(ids.iter().map(|_| Err(error.clone())).collect()),
+        Ok(outcomes) => outcomes,
+    };
+    let one = |(msg_id, outcome): (&MsgId, Result<(), Error>)| {
+        outcome.map(|()| Revised { msg_id: *msg_id, told: None })
+    };
+    Ok(ids.iter().zip(outcomes).map(one).collect())
 }
 
 async fn create(caller: &Caller, body: &[u8], storage: &impl Storage) -> Result<Response, Problem> {
@@ -111,6 +146,9 @@ async fn update(caller: &Caller, body: &[u8], storage: &impl Storage) -> Result<
     let mut update: UpdateIn = parse(body)?;
     let actor = caller.actor(update.user_id.take().map(|user| user.0))?;
     let (id, change) = update.change()?;
+    if change.legal_hold.is_some() && caller.scope != Scope::Admin {
+        return Err(Problem::forbidden("legalHold", "only an administrator of the product changes it"));
+    }
     let conversation = storage.update(&actor, &id, change).await?;
     Response::json(&ConversationOut::from(&conversation))
 }

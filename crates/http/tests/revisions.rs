@@ -79,6 +79,33 @@ fn each_message_is_deleted_on_its_own() {
 }
 
 #[test]
+fn each_message_is_deleted_for_one_user_on_its_own() {
+    let s = Service::new();
+    let ids = team(&s, 2);
+    let mut wanted = delete_of(&[ids[0].clone(), json!("7"), ids[0].clone()]);
+    wanted["scope"] = json!("me");
+    let answer = s.ok(&user("alice"), DELETE, wanted.clone());
+    let results = answer["results"].as_array().unwrap();
+    assert_eq!(results[0], json!({ "msgId": ids[0] }));
+    assert_eq!(results[2], results[0]);
+    assert_eq!(results[1]["error"]["code"], "message_not_found");
+    assert_eq!(results[1]["error"]["field"], "msgIds");
+    let get = json!({ "conversationId": "team", "msgIds": ids });
+    let missing = |who: &str| s.ok(&user(who), "/api/msg/get", get.clone())["missing"].clone();
+    assert_eq!((missing("alice"), missing("bob")), (json!([ids[0]]), json!([])));
+    // Whoever it is about is named by a service, and no operator without being a member.
+    wanted["userId"] = json!("bob");
+    s.ok(&service(), DELETE, wanted.clone());
+    assert_eq!(missing("bob"), json!([ids[0]]));
+    wanted["userId"] = json!("stranger");
+    let answer = s.ok(&service(), DELETE, wanted.clone());
+    assert_eq!(answer["results"][2]["error"]["code"], "not_member");
+    wanted["conversationId"] = json!("nowhere");
+    let answer = s.ok(&service(), DELETE, wanted);
+    assert_eq!(answer["results"][0]["error"]["code"], "conversation_not_found");
+}
+
+#[test]
 fn bad_bodies_name_their_field() {
     let s = Service::new();
     let ids = team(&s, 1);
@@ -88,11 +115,14 @@ fn bad_bodies_name_their_field() {
         field.unwrap()
     };
     let mut wanted = delete_of(&ids);
-    for scope in [json!("me"), json!("everybody"), Value::Null, json!(1)] {
+    for scope in [json!("mine"), json!("everybody"), Value::Null, json!(1)] {
         wanted["scope"] = scope;
         assert_eq!(invalid(DELETE, wanted.clone()), "scope");
     }
     assert_eq!(invalid(DELETE, json!({ "conversationId": "team", "msgIds": ids })), "scope");
+    wanted["scope"] = json!("me");
+    wanted["reason"] = json!("none is kept");
+    assert_eq!(invalid(DELETE, wanted), "reason");
     assert_eq!(invalid(DELETE, delete_of(&[])), "msgIds");
     assert_eq!(invalid(DELETE, delete_of(&vec![json!(1); 101])), "msgIds");
     assert_eq!(invalid(EDIT, json!({ "conversationId": "team", "msgId": ids[0] })), "content");

@@ -3,7 +3,7 @@
 -- KEYS  1 clock, 2 log; for each conversation: head, members, messages, own, positions; for each
 --       item: its idempotency marker
 -- ARGV  1 run, 2 partition, 3 backlog max (entries), 4 life of a marker (s), 5 seq gap of a new epoch,
---       6 privileged (0|1), 7 stamp up to which messages have expired, 8 conversations, 9 items,
+--       6 privileged (0|1), 7 times (see expired_of), 8 conversations, 9 items,
 --       10 most members of which each is told, 11 users of this server (see is_here), 12 life of an index (s);
 --       for each conversation: "tenant/conversation";
 --       for each item: conversation (1..), sender, fingerprint, countable (0|1), kind, reply (""
@@ -33,10 +33,11 @@ local function head_of(c)
     if heads[c] == nil then
         local k = 2 + (c - 1) * PER_CONVERSATION
         local found = redis.call('HMGET', KEYS[k + 1], 'base', 'cid', 'kind', 'history', 'seq', 'count', 'epoch', 'hot',
-            'front', 'last')
+            'front', 'last', 'keep', 'hold')
         heads[c] = found[1] == clock.base and {
             cid = found[2], kind = found[3], history = found[4], seq = tonumber(found[5]),
             count = tonumber(found[6]), epoch = found[7], hot = found[8], front = found[9], last = found[10],
+            keep = found[11], hold = found[12],
             name = ARGV[FIXED + c], number = c,
             key = KEYS[k + 1], members = KEYS[k + 2], messages = KEYS[k + 3], own = KEYS[k + 4], positions = KEYS[k + 5],
         }
@@ -54,7 +55,7 @@ end
 -- 0: the quoted message is there; otherwise the code to answer.
 local function reply_state(head, member, reply, is_known)
     if reply == '' or is_known == '1' then return 0 end
-    local floor = floor_of(head.history, member, ARGV[7])
+    local floor = floor_of(head.history, member, expired_of(ARGV[7], head.kind, head.keep, head.hold))
     if later(floor, reply) == floor then return 7 end
     if #redis.call('XRANGE', head.messages, reply, reply) > 0 then return 0 end
     local hot = hot_from(head.hot, head.new_front or head.front, head.last, head.messages)

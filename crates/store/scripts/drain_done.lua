@@ -40,7 +40,9 @@ end
 
 -- Gives whether something was trimmed. What is not in SQL yet stays, however many they are.
 local TRIM_MAX = 2000
-local function trim(messages, kept, entry)
+local function trim(messages, kept, entry, hidden)
+    -- Nor does what was hidden, and is so in SQL only later.
+    if hidden and later(hidden, entry) == hidden and hidden ~= entry then return false end
     -- What was revised, and is so in SQL only later, stays where it is seen what it has become.
     local revisions = revised(messages)
     if revisions then
@@ -55,14 +57,32 @@ local function trim(messages, kept, entry)
     return may_go > 0 and redis.call('XTRIM', messages, 'MAXLEN', spare + keep - may_go) > 0
 end
 
+-- Lets go of what users have hidden that is neither hot any more nor unread: SQL has it. Looks at some at a time.
+local HIDDEN_LOOK = 200
+local function forget_hidden(head, members, messages, front)
+    local hidden = hidden_of(messages)
+    if redis.call('EXISTS', hidden) == 0 then return end
+    local found = redis.call('HMGET', head, 'hidden_cursor', 'shown')
+    local names = redis.call('ZRANGEBYLEX', hidden, found[1] or '-', '+', 'LIMIT', 0, HIDDEN_LOOK)
+    for _, name in ipairs(names) do
+        local user, class, ms, low = string.match(name, '^(.*)/(%l)/(%d+)-(%d+)$')
+        local id = stamp_of(tonumber(ms), tonumber(low))
+        local is_hot = front ~= '' and later(id, front) == id
+        local read_ms, read_low = string.match(redis.call('HGET', members, user) or '', '^%d+ %d+ %d+ (%d+) (%d+)')
+        local is_read = class == 's' or not read_ms or later(read_ms .. '-' .. read_low, id) ~= id
+        if not is_hot and is_read and id ~= found[2] then redis.call('ZREM', hidden, name) end
+    end
+    redis.call('HSET', head, 'hidden_cursor', #names == HIDDEN_LOOK and '(' .. names[#names] or '-')
+end
+
 for c = 1, conversations do
     local k = 3 + (c - 1) * PER_CONVERSATION
     local a = FIXED + (entries + c - 1) * 2
-    local head = redis.call('HMGET', KEYS[k + 1], 'base', 'kept', 'logged')
+    local head = redis.call('HMGET', KEYS[k + 1], 'base', 'kept', 'logged', 'hidden_logged')
     local may_go = head[1] and head[1] ~= clock.base -- from before a loss, and never read again
     if head[1] == clock.base then
         local kept = later(head[2], ARGV[a + 1])
-        local trimmed = trim(KEYS[k + 3], kept, ARGV[a + 2])
+        local trimmed = trim(KEYS[k + 3], kept, ARGV[a + 2], head[4])
         local first = redis.call('XRANGE', KEYS[k + 3], '-', '+', 'COUNT', 1)[1]
         local front = first and first[1] or ''
         local revisions = trimmed and revised(KEYS[k + 3])
@@ -74,6 +94,7 @@ for c = 1, conversations do
                 end
             end
         end
+        if trimmed then forget_hidden(KEYS[k + 1], KEYS[k + 2], KEYS[k + 3], front) end
         redis.call('HSET', KEYS[k + 1], 'kept', kept, 'hot', trimmed and front or hot[c], 'front', front)
         may_go = head[3] == ARGV[a + 2] -- SQL has all of it
     end
@@ -84,6 +105,7 @@ for c = 1, conversations do
         redis.call('EXPIRE', revisions_of(KEYS[k + 3]), life + 60)
         redis.call('EXPIRE', contents_of(KEYS[k + 3]), life + 60)
         redis.call('EXPIRE', recalled_of(KEYS[k + 3]), life + 60)
+        redis.call('EXPIRE', hidden_of(KEYS[k + 3]), life + 60)
     end
 end
 

@@ -1,16 +1,15 @@
--- Finds the newest messages that count for users: of others, not silent, not taken back, no control
--- messages.
+-- Finds the newest messages that count for users: of others, not silent, not taken back, not hidden by
+-- them, no control messages.
 --
 -- KEYS  for each user in a conversation: clock, head, messages
 -- ARGV  1 run, 2 messages wanted, 3 messages looked at, then for each: user, stamp that they are above
 -- Gives {"verify"}; or {"ok", then for each: stamp below which SQL may have more ("" no more are needed),
 --       messages found, their stamps, newest first}.
 local PER_ITEM, FIXED = 3, 3
-local CONTROL = '7'
 
-local function counts_for(user, entry, revisions)
-    local said = read_value(entry[2][2])
-    return said.kind ~= CONTROL and not said.is_silent and said.sender ~= user and not is_gone(revisions, entry[1])
+local function counts_for(user, entry, revisions, is_hidden)
+    local sender = counted_sender(entry, revisions)
+    return sender and sender ~= user and not (is_hidden and is_hidden(entry[1]))
 end
 
 local wanted, out = tonumber(ARGV[2]), {'ok'}
@@ -22,10 +21,10 @@ for i = 1, #KEYS / PER_ITEM do
     local found, below = {}, '+'
     if head[1] == clock.base then
         below = hot_from(head[3], head[4], head[2], KEYS[k + 3])
-        local revisions = revised(KEYS[k + 3])
+        local revisions, is_hidden = revised(KEYS[k + 3]), hidden_from(ARGV[a + 1], KEYS[k + 3])
         local entries = redis.call('XREVRANGE', KEYS[k + 3], '+', '(' .. ARGV[a + 2], 'COUNT', ARGV[3])
         for _, entry in ipairs(entries) do
-            if #found < wanted and counts_for(ARGV[a + 1], entry, revisions) then found[#found + 1] = entry[1] end
+            if #found < wanted and counts_for(ARGV[a + 1], entry, revisions, is_hidden) then found[#found + 1] = entry[1] end
         end
         local is_enough = #found == wanted or #entries == tonumber(ARGV[3]) or later(ARGV[a + 2], below) == ARGV[a + 2]
         if is_enough then below = '' end

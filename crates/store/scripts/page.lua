@@ -2,50 +2,22 @@
 --
 -- KEYS  1 clock, 2 head, 3 members, 4 messages
 -- ARGV  1 run, 2 user, 3 "up" | "down", 4 stamp that all messages are above, 5 stamp that they are
---       below ("+": none), 6 messages, 7 kinds ("" all, or ",1,2,")
--- Gives {"verify"}; {"cold"}; {"stranger"}; or {"ok", epoch, cid, history, seq, last, hot,
---       member, scanned, then for each message what take() says}.
+--       below ("+": none), 6 messages, 7 kinds ("" all, or ",1,2,"), 8 times (see expired_of)
+-- Gives {"verify"}; {"cold"}; {"stranger"}; or {"ok", epoch, cid, stamp up to which the reader sees nothing, seq, last, hot,
+--       scanned, then for each message what take() says}.
 --       Messages at or above "hot" are all in the stream. scanned: "" or the stamp at which a search
---       for kinds was cut off.
-local SCAN_MAX, CHUNK = 2000, 500
+--       behind others was cut off.
 local clock = clock_of(KEYS[1], ARGV[1])
 if not clock then return {'verify'} end
-local head = redis.call('HMGET', KEYS[2], 'base', 'cid', 'history', 'seq', 'last', 'hot', 'front')
+local head = redis.call('HMGET', KEYS[2], 'base', 'cid', 'history', 'seq', 'last', 'hot', 'front', 'kind', 'keep',
+    'hold')
 if head[1] ~= clock.base then return {'cold'} end
 local member = redis.call('HGET', KEYS[3], ARGV[2])
 if not member then return {'stranger'} end
 
-local out = {'ok', clock.epoch, head[2], head[3], head[4], head[5],
-    hot_from(head[6], head[7], head[5], KEYS[4]), member, ''}
+local floor = floor_of(head[3], member, expired_of(ARGV[8], head[8], head[9], head[10]))
+local out = {'ok', clock.epoch, head[2], floor, head[4], head[5], hot_from(head[6], head[7], head[5], KEYS[4]), ''}
 local SCANNED = #out
-local above, wanted, kinds = floor_of(head[3], member, ARGV[4]), tonumber(ARGV[6]), ARGV[7]
-local revisions = revised(KEYS[4])
-local below = ARGV[5] == '+' and '+' or '(' .. ARGV[5]
-
-local function read(count)
-    if ARGV[3] == 'up' then return redis.call('XREVRANGE', KEYS[4], below, '(' .. above, 'COUNT', count) end
-    return redis.call('XRANGE', KEYS[4], '(' .. above, below, 'COUNT', count)
-end
-
-if kinds == '' then
-    for _, entry in ipairs(read(wanted)) do take(out, KEYS[4], entry, revisions) end
-    return out
-end
-local found, scanned = 0, 0
-repeat
-    local entries = read(CHUNK)
-    for _, entry in ipairs(entries) do
-        scanned = scanned + 1
-        if ARGV[3] == 'up' then below = '(' .. entry[1] else above = entry[1] end
-        if string.find(kinds, ',' .. string.match(entry[2][2], '^%d+') .. ',', 1, true) then
-            take(out, KEYS[4], entry, revisions)
-            found = found + 1
-            if found == wanted then return out end
-        end
-    end
-    if scanned >= SCAN_MAX and #entries == CHUNK then
-        out[SCANNED] = entries[#entries][1]
-        return out
-    end
-until #entries < CHUNK
+local above = later(floor, ARGV[4])
+out[SCANNED] = take_range(out, KEYS[4], ARGV[2], ARGV[3] == 'up', above, ARGV[5], tonumber(ARGV[6]), ARGV[7])
 return out

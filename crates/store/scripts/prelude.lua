@@ -96,6 +96,48 @@ local function recalled_of(messages)
     return (string.gsub(messages, ':m:', ':x:', 1))
 end
 
+-- What users have hidden: a sorted set of "user/c/id", of what would be unread, and "user/s/id", each by the order of the
+-- ids. The hot ones are in it, and those that are yet to reach SQL, or would be unread.
+local function hidden_of(messages)
+    return (string.gsub(messages, ':m:', ':y:', 1))
+end
+
+local function hidden_name(user, class, stamp)
+    local ms, low = split(stamp)
+    return string.format('%s/%s/%013d-%07d', user, class, ms, low)
+end
+
+-- Says of a stamp whether the user has hidden that message; nil when none is known that the user has.
+local function hidden_from(user, messages)
+    local key = hidden_of(messages)
+    if redis.call('ZLEXCOUNT', key, '[' .. user .. '/', '(' .. user .. '0') == 0 then return nil end
+    return function(id)
+        return redis.call('ZSCORE', key, hidden_name(user, 'c', id))
+            or redis.call('ZSCORE', key, hidden_name(user, 's', id))
+    end
+end
+
+-- Messages after a stamp that would be unread had the user not hidden them, and that nobody has taken back, the first
+-- `most` looked at (-1: all).
+local function hidden_after(user, messages, stamp, most)
+    local recalled, out = recalled_of(messages), {}
+    local names = redis.call('ZRANGEBYLEX', hidden_of(messages), '(' .. hidden_name(user, 'c', stamp),
+        '(' .. user .. '/d', 'LIMIT', 0, most)
+    for _, name in ipairs(names) do
+        local ms, low = string.match(name, '(%d+)-(%d+)$')
+        local id = stamp_of(tonumber(ms), tonumber(low))
+        if not redis.call('ZSCORE', recalled, id) then out[#out + 1] = id end
+    end
+    return out
+end
+
+-- How many those are.
+local function count_hidden(user, messages, stamp)
+    local count = redis.call('ZLEXCOUNT', hidden_of(messages), '(' .. hidden_name(user, 'c', stamp), '(' .. user .. '/d')
+    if count == 0 or redis.call('EXISTS', recalled_of(messages)) == 0 then return count end
+    return #hidden_after(user, messages, stamp, -1)
+end
+
 -- The messages' revisions, or nil when none of them was revised.
 local function revised(messages)
     local key = revisions_of(messages)
@@ -120,16 +162,45 @@ local function become(messages, revisions, id, most)
 end
 
 -- Adds a message to a reply: stamp, value, what it has become; the start of the value of the message it quotes,
--- as far as a summary needs it ("" when that one is not in the stream), and what that has become.
-local QUOTED_BYTES = 1024
-local function take(out, messages, entry, revisions)
+-- as far as a summary needs it ("" when that one is not in the stream), and what that has become. To who has hidden
+-- that, it is as if it were deleted; `is_hidden`: what hidden_from() gave.
+local QUOTED_BYTES, AS_DELETED = 1024, '3 0-0\n'
+local function take(out, messages, entry, revisions, is_hidden)
     local reply = entry[2][4]
     local quoted = reply and redis.call('XRANGE', messages, reply, reply)[1]
     out[#out + 1] = entry[1]
     out[#out + 1] = entry[2][2]
     out[#out + 1] = become(messages, revisions, entry[1], -1)
     out[#out + 1] = quoted and string.sub(quoted[2][2], 1, QUOTED_BYTES) or ''
-    out[#out + 1] = quoted and become(messages, revisions, reply, QUOTED_BYTES) or ''
+    local is_away = quoted and is_hidden and is_hidden(reply)
+    out[#out + 1] = is_away and AS_DELETED or quoted and become(messages, revisions, reply, QUOTED_BYTES) or ''
+end
+
+-- Adds up to `wanted` messages between two stamps ("+": no end) to a reply, but for those that the user has hidden and
+-- those of other `kinds` ("" all, or ",1,2,"). Gives "", or, when very many were left out, the stamp at which it has
+-- stopped.
+local TAKE_SCAN_MAX, TAKE_CHUNK, TAKE_SPARE = 2000, 500, 50
+local function take_range(out, messages, user, is_up, above, below, wanted, kinds)
+    if wanted == 0 then return '' end
+    local revisions, is_hidden = revised(messages), hidden_from(user, messages)
+    local chunk = kinds ~= '' and TAKE_CHUNK or is_hidden and wanted + TAKE_SPARE or wanted
+    local from, to, found, scanned = '(' .. above, below == '+' and '+' or '(' .. below, 0, 0
+    repeat
+        local entries = is_up and redis.call('XREVRANGE', messages, to, from, 'COUNT', chunk)
+            or redis.call('XRANGE', messages, from, to, 'COUNT', chunk)
+        for _, entry in ipairs(entries) do
+            if is_up then to = '(' .. entry[1] else from = '(' .. entry[1] end
+            local is_wanted = kinds == '' or string.find(kinds, ',' .. string.match(entry[2][2], '^%d+') .. ',', 1, true)
+            if is_wanted and not (is_hidden and is_hidden(entry[1])) then
+                take(out, messages, entry, revisions, is_hidden)
+                found = found + 1
+                if found == wanted then return '' end
+            end
+        end
+        scanned = scanned + #entries
+        if scanned >= TAKE_SCAN_MAX and #entries == chunk then return entries[#entries][1] end
+    until #entries < chunk
+    return ''
 end
 
 -- A message's value is "kind\nseq\ncountable\nrecord", and a record begins with version, kind, flags (2: it does
@@ -146,6 +217,12 @@ local function read_value(value)
     }
 end
 
+-- Who has said a message that counts; nil of one that does not, or was taken back. `revisions`: what revised() gave.
+local function counted_sender(entry, revisions)
+    local said = read_value(entry[2][2])
+    return not said.is_silent and not is_gone(revisions, entry[1]) and said.sender or nil
+end
+
 -- How many of a user's own messages above a stamp are hot and count. What was taken back counts for nobody. Where
 -- there are more than `most` messages to look at, also the stamp up to which it has looked.
 local function own_after(user, messages, stamp, most)
@@ -154,10 +231,7 @@ local function own_after(user, messages, stamp, most)
     repeat
         local entries = redis.call('XRANGE', messages, '(' .. stamp, '+', 'COUNT', CHUNK)
         for _, entry in ipairs(entries) do
-            local said = read_value(entry[2][2])
-            if said.sender == user and not said.is_silent and not is_gone(revisions, entry[1]) then
-                own = own + 1
-            end
+            if counted_sender(entry, revisions) == user then own = own + 1 end
             stamp = entry[1]
         end
         scanned = scanned + #entries
@@ -193,6 +267,20 @@ local function put(clock, partition, log, gap, head, message)
     return ms, low
 end
 
+-- The stamp up to which the messages of a conversation have expired. `times`: "now single group system": now, and for
+-- each type the time from which on messages are kept (ms since the zero of ids; 0: nothing expires). `keep`: for how long
+-- the conversation itself keeps them (ms, 0: for ever; "" or none: as its type); `hold`: "1": nothing of it expires.
+local LOW_MAX = 4194303
+local function expired_of(times, kind, keep, hold)
+    local at = {}
+    for number in string.gmatch(times, '%d+') do at[#at + 1] = tonumber(number) end
+    local from = at[1 + tonumber(kind)]
+    keep = tonumber(keep or '')
+    if keep then from = keep == 0 and 0 or at[1] - keep end
+    if hold == '1' or from <= 0 then return '0-0' end
+    return stamp_of(from - 1, LOW_MAX)
+end
+
 -- The stamp up to which a member sees nothing: what has expired, and, where joiners see only what is
 -- said after they joined, what was said before.
 local FROM_JOIN = '1'
@@ -210,6 +298,7 @@ local function stay_hot(keys)
     redis.call('PERSIST', revisions_of(keys[3]))
     redis.call('PERSIST', contents_of(keys[3]))
     redis.call('PERSIST', recalled_of(keys[3]))
+    redis.call('PERSIST', hidden_of(keys[3]))
 end
 
 -- A script's first write is refused when memory is full, if it could add to it. Draining has to go on

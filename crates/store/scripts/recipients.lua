@@ -28,10 +28,8 @@ end
 local function sent_after(messages, last)
     local sent, revisions = {}, revised(messages)
     for _, entry in ipairs(redis.call('XRANGE', messages, '(' .. last, '+', 'COUNT', ARGV[4])) do
-        local said = read_value(entry[2][2])
-        if not said.is_silent and not is_gone(revisions, entry[1]) then
-            sent[said.sender] = (sent[said.sender] or 0) + 1
-        end
+        local sender = counted_sender(entry, revisions)
+        if sender then sent[sender] = (sent[sender] or 0) + 1 end
     end
     return sent
 end

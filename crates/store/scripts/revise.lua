@@ -2,8 +2,8 @@
 --
 -- KEYS  1 clock, 2 log, 3 head, 4 members, 5 messages, 6 own, 7 positions
 -- ARGV  1 run, 2 partition, 3 backlog max (entries), 4 "tenant/conversation", 5 actor, 6 privileged (0|1), 7 stamp
---       of the message, 8 stamp from which on senders may do so with what they said, 9 stamp up to which messages
---       have expired, 10 seq gap of a new epoch, 11 record of the control message, 12 reason, 13 most members of
+--       of the message, 8 stamp from which on senders may do so with what they said, 9 times (see
+--       expired_of), 10 seq gap of a new epoch, 11 record of the control message, 12 reason, 13 most members of
 --       which each is told, 14 users of this server (see is_here), 15 life of an index (s), 16 action, 17 content
 --       that an edit gives ("" of other actions), 18 its summary, 19 most edits of a message; when the message is
 --       not hot and SQL was asked: 20 what "far" gave then, 21 its sender, 22 kind, 23 countable (0: it does not
@@ -19,12 +19,13 @@ local STATUS = { ['1'] = 1, ['2'] = 0, ['3'] = 2 }
 local clock = clock_of(KEYS[1], ARGV[1])
 if not clock then return {'verify'} end
 local found = redis.call('HMGET', KEYS[3], 'base', 'cid', 'kind', 'history', 'seq', 'count', 'epoch', 'hot', 'front', 'last',
-    'shown', 'revision_version')
+    'shown', 'revision_version', 'keep', 'hold')
 if found[1] ~= clock.base then return {'cold'} end
 local actor, privileged, target, action = ARGV[5], ARGV[6] == '1', ARGV[7], ARGV[16]
 local member = redis.call('HGET', KEYS[4], actor)
 if not member and not privileged then return {'stranger'} end
-local floor = member and floor_of(found[4], member, ARGV[9]) or ARGV[9]
+local expired = expired_of(ARGV[9], found[3], found[13], found[14])
+local floor = member and floor_of(found[4], member, expired) or expired
 if later(floor, target) == floor then return {'missing'} end
 
 -- What the message is.
@@ -143,14 +144,14 @@ end
 
 local version, others = next_version(), {}
 if redis.call('HLEN', KEYS[4]) <= tonumber(ARGV[13]) then
-    note_all(for_members('s', KEYS[4]), ARGV[4], version, ARGV[15], ARGV[14], others)
+    note_all(for_members('o', KEYS[4]), ARGV[4], version, ARGV[15], ARGV[14], others)
 end
 if head.new_front then redis.call('HSET', KEYS[3], 'front', head.new_front) end
 if found[11] == target then
     redis.call('HSET', KEYS[3], 'last_summary', ARGV[18], 'shown_status', STATUS[action])
 end
 redis.call('HSET', KEYS[3], 'seq', head.seq, 'count', head.count, 'epoch', clock.epoch, 'last', head.last, 'logged', logged,
-    'update_time', ms + TIME_ZERO, 'version', version, 'placed', version, 'revision_version', version)
+    'update_time', ms + TIME_ZERO, 'revision_version', version)
 save(clock)
 count_waiting(KEYS[1], string.match(ARGV[4], '^[^/]+'), 1)
 stay_hot({ KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7] })

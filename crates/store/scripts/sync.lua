@@ -2,8 +2,8 @@
 --
 -- KEYS  1 clock, 2 log, 3 head, 4 members, 5 messages, 6 own, 7 positions
 -- ARGV  1 run, 2 partition, 3 backlog max (entries), 4 "tenant/conversation", 5 user, 6 device, 7 epoch the
---       device presents ("" none), 8 stamp that it confirms ("" none), 9 stamp up to which messages
---       have expired, 10 messages
+--       device presents ("" none), 8 stamp that it confirms ("" none), 9 times (see expired_of),
+--       10 messages
 -- Gives {"verify"}; {"cold"}; {"stranger"}; {"unplaced"}: SQL has to be asked for the
 --       device's position first; {"backlog"}; or what page.lua gives with, after scanned, five more
 --       values before the messages: reset ("", "epoch" or "ahead"), position after the call, position
@@ -11,7 +11,8 @@
 --       on (0 none).
 local clock = clock_of(KEYS[1], ARGV[1])
 if not clock then return {'verify'} end
-local head = redis.call('HMGET', KEYS[3], 'base', 'cid', 'history', 'seq', 'last', 'hot', 'whole', 'front')
+local head = redis.call('HMGET', KEYS[3], 'base', 'cid', 'history', 'seq', 'last', 'hot', 'whole', 'front', 'kind',
+    'keep', 'hold')
 if head[1] ~= clock.base then return {'cold'} end
 local member = redis.call('HGET', KEYS[4], ARGV[5])
 if not member then return {'stranger'} end
@@ -52,12 +53,10 @@ if reset == '' and start ~= position and later(start, position) == start then
 end
 
 local hot = hot_from(head[6], head[8], last, KEYS[5])
-local out = {'ok', clock.epoch, head[2], head[3], head[4], last, hot, member, '', reset, position, before,
-    before_seq, start_seq}
-if reset ~= '' or ARGV[10] == '0' then return out end
-local revisions = revised(KEYS[5])
-local above = floor_of(head[3], member, later(start, ARGV[9]))
-for _, entry in ipairs(redis.call('XRANGE', KEYS[5], '(' .. above, '+', 'COUNT', ARGV[10])) do
-    take(out, KEYS[5], entry, revisions)
-end
+local floor = floor_of(head[3], member, expired_of(ARGV[9], head[9], head[10], head[11]))
+local out = {'ok', clock.epoch, head[2], floor, head[4], last, hot, ''}
+local SCANNED = #out
+for _, fact in ipairs({ reset, position, before, before_seq, start_seq }) do out[#out + 1] = fact end
+if reset ~= '' then return out end
+out[SCANNED] = take_range(out, KEYS[5], ARGV[5], false, later(start, floor), '+', tonumber(ARGV[10]), '')
 return out

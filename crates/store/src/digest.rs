@@ -39,7 +39,8 @@ async fn newest(
     conversation: Conversation,
     latest: u32,
 ) -> Result<Option<Digested>> {
-    if conversation.last.is_none() {
+    // What the list has looked for in vain may be further down.
+    if conversation.head_seq == 0 {
         return Ok(Some(Digested { conversation, latest: Vec::new() }));
     }
     let query = PageQuery {

@@ -1,9 +1,11 @@
 //! The storage engines. They know the domain and the small ports below them, and neither HTTP, nor
 //! WIT, nor the platform: components and native programs bring the ports.
 
+mod audit;
 mod cold;
 mod digest;
 pub mod embedded;
+mod expiry;
 mod message_row;
 #[cfg(feature = "native")]
 pub mod native;

@@ -37,12 +37,13 @@ fn quote(row: &mut Row) -> Result<Option<Quote>> {
     Ok(msg_id.map(|_| quote))
 }
 
-/// Takes `sender, status, preview` of a quoted message. One that is gone, or that this reader may not
-/// see, has no sender.
+/// Takes `sender, status, preview` of a quoted message; the preview counts if the status is normal. One that is gone,
+/// or that this reader may not see, has no sender.
 pub(crate) fn quote_of(row: &mut Row, msg_id: MsgId) -> Result<Quote> {
     let sender = row.opt_text()?.map(UserId::parse).transpose()?;
     let status = row.opt_int()?.and_then(QuoteStatus::from_number);
     let preview = row.opt_blob()?.map(|start| summary_of_bytes(&start));
     let status = status.filter(|_| sender.is_some()).unwrap_or(QuoteStatus::Expired);
+    let preview = preview.filter(|_| status == QuoteStatus::Normal);
     Ok(Quote { msg_id, sender, preview, status })
 }

@@ -27,6 +27,8 @@ mod conformance {
     pub mod embedded;
     pub mod forgotten;
     pub mod global;
+    pub mod hidden;
+    pub mod hidden_tiered;
     pub mod killed;
     pub mod lost;
     pub mod mortal;
@@ -35,6 +37,7 @@ mod conformance {
     pub mod packed;
     pub mod pages;
     pub mod positions;
+    pub mod purged;
     pub mod push;
     pub mod push_leases;
     pub mod random;
@@ -42,6 +45,7 @@ mod conformance {
     pub mod read_positions;
     pub mod rebalanced;
     pub mod recall;
+    pub mod retention;
     pub mod revise;
     pub mod settings;
     pub mod settled;

@@ -4,6 +4,7 @@ use crate::sqlite::SpinSqlite;
 use im_contract::surroundings::{now_ms, random};
 use im_domain::limits::INDEX_MEMBERS_MAX;
 use im_domain::push::PushRules;
+use im_domain::retention::RetentionRules;
 use im_domain::revision::RevisionRules;
 use im_domain::tier::TierRules;
 use im_domain::{Error, Result};
@@ -11,9 +12,6 @@ use im_store::embedded::{Embedded, Environment};
 use spin_sdk::variables;
 use std::cell::RefCell;
 use std::rc::Rc;
-
-/// The variable that says how long messages are kept, in milliseconds; 0: for ever.
-const RETENTION_VARIABLE: &str = "retention_ms";
 
 type Engine = Embedded<SpinSqlite>;
 
@@ -40,7 +38,7 @@ async fn engine() -> Result<Rc<Engine>> {
     let environment = Environment {
         now_ms: Box::new(now_ms),
         random: Box::new(random),
-        retention_ms: retention_ms().await?,
+        retention: RetentionRules::parse(&get("retention_ms").await?, &get("legal_hold").await?)?,
         push: push_rules().await?,
         revision: RevisionRules::parse(&get("recall_ms").await?, &get("edit_ms").await?)?,
         tier: TierRules::parse(&get("tier_after_ms").await?, &get("tier_window").await?)?,
@@ -69,10 +67,4 @@ async fn push_rules() -> Result<PushRules> {
 async fn get(name: &str) -> Result<String> {
     let value = variables::get(name).await;
     value.map_err(|error| Error::internal(format!("variable {name}: {error:?}")))
-}
-
-async fn retention_ms() -> Result<u64> {
-    get(RETENTION_VARIABLE).await?.trim().parse().map_err(|_| {
-        Error::internal(format!("variable {RETENTION_VARIABLE}: must be a number of milliseconds, 0 or more"))
-    })
 }

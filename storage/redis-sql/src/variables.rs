@@ -13,6 +13,7 @@ pub async fn config() -> Result<Config> {
         backlog_max: get("backlog_max").await?,
         dedup_seconds: get("dedup_seconds").await?,
         retention_ms: get("retention_ms").await?,
+        legal_hold: get("legal_hold").await?,
         push_messages: get("push_messages").await?,
         push_wait_ms: get("push_wait_ms").await?,
         push_offline_ms: get("push_offline_ms").await?,

@@ -1,6 +1,7 @@
 //! Conversations and their members, in requests and answers.
 
 use super::list::List;
+use super::retention::KeepForIn;
 use super::scalar::{IdOut, LimitIn};
 use super::text::Text;
 use crate::problem::Problem;
@@ -8,7 +9,9 @@ use im_domain::conversation::{
     Conversation, ConversationChange, ConversationKind, ConversationList, History, LastMessage, MemberChange,
     NewConversation, Role,
 };
-use im_domain::limits::{LIST_CURSOR_CHARS_MAX, MEMBERS_PER_CALL_MAX, PAGE_ITEMS_DEFAULT, SUMMARY_CHARS_MAX};
+use im_domain::limits::{
+    LIST_CURSOR_CHARS_MAX, MEMBERS_PER_CALL_MAX, PAGE_ITEMS_DEFAULT, RETENTION_MS_MAX, SUMMARY_CHARS_MAX,
+};
 use im_domain::message::{Kind, Status};
 use im_domain::{ConversationId, UserId};
 use schemars::JsonSchema;
@@ -88,11 +91,24 @@ pub struct UpdateIn {
     muted: Option<bool>,
     /// What somebody who joins later sees of what was said before; for those who have joined, too.
     history: Option<Text<History>>,
+    /// For how long the conversation keeps its messages, in milliseconds since they were sent; 0: for ever; null: as
+    /// the operator says. For owners and administrators of groups, and for services. What has expired is hidden at
+    /// once and purged later; kept longer, what was not purged is back.
+    #[serde(default, deserialize_with = "KeepForIn::given")]
+    retention_ms: Option<KeepForIn>,
+    /// Whether nothing of it expires, whatever else is said; for administrators alone. Members are neither told nor
+    /// shown; each change is noted for audit. What is recalled, deleted or edited keeps its former versions.
+    legal_hold: Option<bool>,
 }
 
 impl UpdateIn {
     pub fn change(self) -> Result<(ConversationId, ConversationChange), Problem> {
-        let change = ConversationChange { muted: self.muted, history: self.history.map(|history| history.0) };
+        let change = ConversationChange {
+            muted: self.muted,
+            history: self.history.map(|history| history.0),
+            keep_for: self.retention_ms.map(|keep_for| keep_for.0),
+            legal_hold: self.legal_hold,
+        };
         change.check()?;
         Ok((self.conversation_id.0, change))
     }
@@ -149,6 +165,8 @@ pub struct ConversationOut<'a> {
     #[schemars(with = "Text<ConversationKind>")]
     r#type: &'static str,
     member_count: u64,
+    /// The newest message, control messages aside, that the user may see; null also when the user has hidden the newest
+    /// hundred, or somewhat more.
     last_msg: Option<LastMessageOut<'a>>,
     head_seq: u64,
     unread: u64,
@@ -157,6 +175,13 @@ pub struct ConversationOut<'a> {
     update_time: u64,
     epoch: &'a str,
     muted: bool,
+    /// For how long it keeps its messages, in milliseconds, 0: for ever; not given: as the operator says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(max = RETENTION_MS_MAX))]
+    retention_ms: Option<u64>,
+    /// Whether it is under legal hold; given to services and administrators alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    legal_hold: Option<bool>,
 }
 
 impl<'a> From<&'a Conversation> for ConversationOut<'a> {
@@ -173,6 +198,8 @@ impl<'a> From<&'a Conversation> for ConversationOut<'a> {
             update_time: conversation.update_time,
             epoch: &conversation.epoch,
             muted: conversation.muted,
+            retention_ms: conversation.retention_ms,
+            legal_hold: conversation.legal_hold,
         }
     }
 }

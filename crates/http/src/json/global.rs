@@ -74,7 +74,8 @@ struct ChangedOut<'a> {
     head_seq: u64,
     unread: u64,
     read_msg_id: IdOut,
-    /// What has changed: at least one; perhaps more than that, never less.
+    /// What has changed: at least one; perhaps more than that, never less. `revisions` are told of by control messages,
+    /// but for what the user has deleted for oneself: a device reads anew what it keeps of the conversation.
     #[schemars(with = "Vec<Text<ChangeKind>>")]
     kinds: Vec<&'static str>,
     /// Present, and true, when the user is no member any more; the numbers say nothing then.

@@ -6,7 +6,7 @@ use super::text::{Spelled, Text, one_of};
 use crate::problem::Problem;
 use im_domain::limits::{CONTENT_BYTES_MAX, DELETE_IDS_MAX, REASON_CHARS_MAX};
 use im_domain::revision::{Change, Revised, Revision};
-use im_domain::{ConversationId, MsgId, UserId};
+use im_domain::{ConversationId, Error, MsgId, UserId};
 use schemars::{JsonSchema, Schema, json_schema};
 use serde::{Deserialize, Serialize};
 
@@ -51,7 +51,9 @@ impl EditIn {
     }
 }
 
-/// Messages that are deleted, each on its own.
+/// Messages that are deleted, each on its own: for all, or hidden from the user alone. Devices of a user learn of
+/// what was hidden from `sync/global`, which names the conversation with the kind `revisions`: they read anew what
+/// they keep of it.
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(rename = "Delete")]
@@ -62,23 +64,41 @@ pub struct DeleteIn {
     msg_ids: List<IdIn, 1, DELETE_IDS_MAX>,
     /// For whom.
     scope: Text<Whose>,
-    /// For who reads the trace; shown to nobody else.
+    /// Of what is deleted for all, for who reads the trace; shown to nobody else.
     #[schemars(length(max = REASON_CHARS_MAX))]
     reason: Option<String>,
 }
 
-impl DeleteIn {
+/// What a deletion comes to.
+pub enum Deletion {
     /// One for each message, in order.
-    pub fn revisions(self) -> Result<Vec<Revision>, Problem> {
-        let Text(Whose::All) = self.scope;
+    ForAll(Vec<Revision>),
+    ForMe {
+        conversation: ConversationId,
+        ids: Vec<MsgId>,
+    },
+}
+
+impl DeleteIn {
+    pub fn deletion(self) -> Result<Deletion, Problem> {
         let conversation = self.conversation_id.0;
-        let one = |IdIn(msg_id)| revision(conversation.clone(), msg_id, Change::Delete, self.reason.clone());
-        self.msg_ids.0.into_iter().map(one).collect()
+        let ids = self.msg_ids.0.into_iter().map(|IdIn(msg_id)| msg_id);
+        match self.scope.0 {
+            Whose::Mine if self.reason.is_some() => {
+                Err(Error::invalid("reason", "what is deleted for oneself alone leaves no trace").into())
+            }
+            Whose::Mine => Ok(Deletion::ForMe { conversation, ids: ids.collect() }),
+            Whose::All => {
+                let one = |id| revision(conversation.clone(), id, Change::Delete, self.reason.clone());
+                Ok(Deletion::ForAll(ids.map(one).collect::<Result<_, _>>()?))
+            }
+        }
     }
 }
 
-/// Whose messages are deleted. To delete one's own view of a message (`me`) is not possible yet.
+/// For whom messages are deleted.
 pub enum Whose {
+    Mine,
     All,
 }
 
@@ -87,13 +107,14 @@ impl Spelled for Whose {
 
     fn read(text: &str) -> Result<Self, String> {
         match text {
+            "me" => Ok(Self::Mine),
             "all" => Ok(Self::All),
-            _ => Err(one_of(["all"].into_iter())),
+            _ => Err(one_of(["me", "all"].into_iter())),
         }
     }
 
     fn schema() -> Schema {
-        json_schema!({ "type": "string", "enum": ["all"] })
+        json_schema!({ "type": "string", "enum": ["me", "all"] })
     }
 }
 
@@ -114,7 +135,7 @@ fn revision(
 pub struct RevisedOut {
     msg_id: IdOut,
     /// The control message that tells devices of it, and its place in the conversation; absent: an edit that
-    /// changes nothing of a message that was never edited.
+    /// changes nothing of a message that was never edited, and what was deleted for oneself.
     #[serde(skip_serializing_if = "Option::is_none")]
     control_msg_id: Option<IdOut>,
     #[serde(skip_serializing_if = "Option::is_none")]

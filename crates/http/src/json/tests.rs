@@ -192,6 +192,12 @@ fn what_follows_a_user_names_the_field() {
             (r#"{"conversationId":"c","muted":1}"#, "muted"),
             (r#"{"conversationId":"c","history":"some"}"#, "history"),
             (r#"{"conversationId":"c","muted":true,"retention":1}"#, "retention"),
+            (r#"{"conversationId":"c","retentionMs":3153600000001}"#, "retentionMs"),
+            (r#"{"conversationId":"c","retentionMs":-1}"#, "retentionMs"),
+            (r#"{"conversationId":"c","retentionMs":60000.5}"#, "retentionMs"),
+            (r#"{"conversationId":"c","retentionMs":"60000"}"#, "retentionMs"),
+            (r#"{"conversationId":"c","legalHold":"yes"}"#, "legalHold"),
+            (r#"{"conversationId":"c","legalHold":null}"#, "muted"),
         ],
     );
     names(

@@ -28,7 +28,7 @@ impl Service {
         let environment = Environment {
             now_ms: Box::new(|| NOW_MS),
             random: Box::new(move || random.replace(random.get() + 1)),
-            retention_ms: 0,
+            retention: im_domain::retention::RetentionRules::default(),
             push: im_domain::push::PushRules::default(),
             revision: im_domain::revision::RevisionRules::default(),
             tier: im_domain::tier::TierRules::default(),

@@ -86,6 +86,8 @@ fn conversation() -> Conversation {
         update_time: TIME_MS,
         epoch: "e".to_owned(),
         muted: true,
+        retention_ms: Some(60_000),
+        legal_hold: None,
     }
 }
 
@@ -134,6 +136,10 @@ impl Storage for Canned {
         elsewhere()
     }
 
+    async fn hide(&self, _: &Actor, _: &ConversationId, _: &[MsgId]) -> Result<Vec<Result<()>>> {
+        elsewhere()
+    }
+
     async fn versions(&self, _: &Actor, _: &ConversationId, _: MsgId) -> Result<Vec<Version>> {
         elsewhere()
     }
@@ -152,7 +158,8 @@ impl Storage for Canned {
         id: &ConversationId,
         change: ConversationChange,
     ) -> Result<Conversation> {
-        self.note(actor.user.as_str(), (id.as_str(), change.muted, change.history.map(|h| h.as_str())));
+        let common = (change.history.map(|history| history.as_str()), change.keep_for, change.legal_hold);
+        self.note(actor.user.as_str(), (id.as_str(), change.muted, common));
         Ok(conversation())
     }
 

@@ -66,6 +66,7 @@ fn a_digest_is_conversations_with_their_newest_messages() {
         "memberCount",
         "muted",
         "readMsgId",
+        "retentionMs",
         "type",
         "unread",
         "updateTime",
@@ -99,10 +100,25 @@ fn settings_are_changed_where_they_are_named() {
     let s = canned();
     let body = json!({ "conversationId": "team", "muted": false, "history": "from_join" });
     let (conversation, asked) = ok(&s, &user("bob"), "/api/conversation/update", body);
-    assert_eq!(asked, r#"bob ("team", Some(false), Some("from_join"))"#);
+    assert_eq!(asked, r#"bob ("team", Some(false), (Some("from_join"), None, None))"#);
     assert_eq!((&conversation["conversationId"], &conversation["muted"]), (&json!("team"), &json!(true)));
     let nothing = json!({ "conversationId": "team" });
     refused(&s, &user("bob"), "/api/conversation/update", nothing, ("invalid_request", "muted"));
+
+    for (retention, keep_for) in [(json!(null), "Policy"), (json!(0), "Ms(0)"), (json!(60_000), "Ms(60000)")]
+    {
+        let body = json!({ "conversationId": "team", "retentionMs": retention });
+        let (conversation, asked) = ok(&s, &user("bob"), "/api/conversation/update", body);
+        assert_eq!(asked, format!(r#"bob ("team", None, (None, Some({keep_for}), None))"#));
+        assert_eq!(conversation["retentionMs"], 60_000);
+    }
+    let hold = json!({ "conversationId": "team", "legalHold": true });
+    let admin = token("acme", "root", json!({ "scope": "admin" }));
+    let (_, asked) = ok(&s, &admin, "/api/conversation/update", hold.clone());
+    assert_eq!(asked, r#"root ("team", None, (None, None, Some(true)))"#);
+    for other in [user("bob"), service()] {
+        refused(&s, &other, "/api/conversation/update", hold.clone(), ("forbidden", "legalHold"));
+    }
 
     let (settings, asked) = ok(&s, &user("bob"), "/api/push/settings", json!({}));
     assert_eq!(asked, "bob (None, None)");

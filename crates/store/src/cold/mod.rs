@@ -1,4 +1,4 @@
-//! Cold messages: what both engines do with segments, whose form is that of the crate `im_segment` (ADR 0016).
+//! Cold messages: what both engines do with segments, whose form is that of the crate `im_segment` (ADR 0018).
 
 mod message;
 mod pack;
@@ -46,6 +46,12 @@ impl Stored {
     /// All its messages, oldest first.
     pub fn records(&self, cid: MsgId) -> Result<Vec<Record>> {
         self.open(cid)?.read().map_err(|error| self.damaged(cid, error))
+    }
+
+    /// Whether half of its time has expired, when messages up to an id have.
+    pub fn is_half_gone(&self, expired: MsgId) -> bool {
+        let middle = self.first_id.number() / 2 + self.last_id.number() / 2;
+        self.first_id <= expired && middle <= expired.number()
     }
 
     /// It cannot be read: an operator has to know where it is.

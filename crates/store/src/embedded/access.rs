@@ -1,16 +1,21 @@
 //! What a user may see of a conversation, as it stands at the head of every read.
 
+use super::retention::expired_up_to;
 use crate::sql::{Row, SqlError};
 use im_domain::{Error, MsgId, Result};
 
 /// The head of a read, as a common table expression: one row if the conversation exists.
-/// Parameters: ?1 tenant, ?2 conversation, ?3 user, ?4 the newest id that has expired.
+/// Parameters: ?1 tenant, ?2 conversation, ?3 user, ?4 the [`super::retention::times`] of now.
 /// `history = 1` is `from_join`.
-pub(super) const HEAD: &str = "head AS MATERIALIZED (
+pub(super) const HEAD: &str = concat!(
+    "head AS MATERIALIZED (
     SELECT c.cid, c.head_msg_id, c.head_seq, s.epoch, m.user IS NOT NULL AS is_member,
-        max(?4, iif(c.history = 1, coalesce(m.floor, 0), 0)) AS floor, c.cold_msg_id
+        max(",
+    expired_up_to!("?4"),
+    ", iif(c.history = 1, coalesce(m.floor, 0), 0)) AS floor, c.cold_msg_id
     FROM conversation c JOIN store s ON s.id = 1 LEFT JOIN member m ON m.cid = c.cid AND m.user = ?3
-    WHERE c.tenant = ?1 AND c.name = ?2)";
+    WHERE c.tenant = ?1 AND c.name = ?2)"
+);
 
 /// A conversation as a member may read it.
 pub(super) struct Head {

@@ -3,6 +3,7 @@
 use super::clock::Counters;
 use super::cold::Cold;
 use super::head::{Head, NewMessage};
+use super::retention::{expired_up_to, times};
 use super::{Embedded, conversation, transaction};
 use crate::params;
 use crate::sql::{Row, SqlError};
@@ -146,10 +147,11 @@ impl<P: Sqlite> Batch<'_, P> {
             LEFT JOIN message e ON e.cid = c.cid AND e.sender = ?3 AND e.client_msg_id = ?4
                 AND e.control_msg_id IS NULL
             LEFT JOIN message q ON q.cid = c.cid AND q.msg_id = ?5
-                AND q.msg_id > max(?6, iif(c.history = 1, coalesce(m.floor, 0), 0))
+                AND q.msg_id > max({}, iif(c.history = 1, coalesce(m.floor, 0), 0))
             WHERE c.tenant = ?1 AND c.name = ?2",
             Head::COLUMNS,
-            Counters::COLUMNS
+            Counters::COLUMNS,
+            expired_up_to!("?6")
         );
         let parameters = params![
             self.actor.tenant.as_str(),
@@ -157,7 +159,7 @@ impl<P: Sqlite> Batch<'_, P> {
             draft.sender.as_str(),
             draft.client_msg_id.as_str(),
             draft.reply_to,
-            self.store.expired_up_to(),
+            times(self.store, &self.actor.tenant),
         ];
         let mut rows = self.store.db.execute(&statement, parameters)?;
         let row = rows.first_mut().ok_or(Error::ConversationNotFound)?;

@@ -11,11 +11,11 @@ use super::Embedded;
 use crate::cold::{Stored, Wanted, after, before, mask, merge, message, quote};
 use crate::params;
 use crate::sqlite::Sqlite;
-use im_domain::message::{Kind, Message, Quote};
+use im_domain::message::{Kind, Message, Quote, QuoteStatus};
 use im_domain::page::{Direction, Range};
 use im_domain::{MsgId, Result};
 use im_segment::Record;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 /// Columns of `message`, in the order of what [`crate::cold::record`] takes.
 pub(super) const COLUMNS: &str = "msg_id, seq, countable, sender, client_msg_id, fingerprint, kind, status, content, \
@@ -37,8 +37,9 @@ impl<P: Sqlite> Cold<'_, P> {
         MsgId::from_sql(self.cid)
     }
 
-    /// The messages of a range that are in segments, up to one more than its limit.
-    pub fn range(&self, range: &Range) -> Result<Vec<Record>> {
+    /// The messages of a range that are in segments and that the user sees, up to one more than its limit.
+    pub fn range(&self, range: &Range, user: &str) -> Result<Vec<Record>> {
+        let hidden = self.hidden(user)?;
         let wanted = Wanted {
             above: range.above,
             below: range.below,
@@ -46,7 +47,9 @@ impl<P: Sqlite> Cold<'_, P> {
             count: range.limit as usize + 1,
         };
         let is_wanted = |record: &Record| {
-            range.kinds.is_empty() || range.kinds.iter().any(|kind| kind.number() == i64::from(record.kind))
+            let is_of_kind = range.kinds.is_empty()
+                || range.kinds.iter().any(|kind| kind.number() == i64::from(record.kind));
+            is_of_kind && !hidden.contains(&record.msg_id)
         };
         let mut found = Vec::new();
         self.walk(wanted, &range.kinds, |segment, part| {
@@ -133,6 +136,16 @@ impl<P: Sqlite> Cold<'_, P> {
         Ok(found.pop())
     }
 
+    /// Messages of the cold part that are hidden from a user.
+    pub fn hidden(&self, user: &str) -> Result<BTreeSet<MsgId>> {
+        const STATEMENT: &str = "
+            SELECT h.msg_id FROM conversation c JOIN hidden h ON h.cid = c.cid AND h.user = ?2
+                AND h.msg_id <= c.cold_msg_id
+            WHERE c.cid = ?1";
+        let rows = self.store.db.execute(STATEMENT, params![self.cid, user])?;
+        Ok(rows.into_iter().map(|mut row| row.msg_id()).collect::<Result<_, _>>()?)
+    }
+
     /// The message that stands for a sender's `clientMsgId` which was made at `made_at_ms`.
     pub fn earlier(&self, sender: &str, client_msg_id: &str, made_at_ms: u64) -> Result<Option<Record>> {
         let statement = format!(
@@ -159,10 +172,11 @@ impl<P: Sqlite> Cold<'_, P> {
         self.find(ids)?.into_values().filter(|record| record.msg_id > floor).map(message).collect()
     }
 
-    /// Looks up quotes that no row has; `end`: segments reach up to there.
+    /// Looks up quotes that no row has, as a user sees them: what is hidden is as if it were deleted. `end`: segments reach up to there.
     pub fn fill_quotes<'m>(
         &self,
         messages: impl IntoIterator<Item = &'m mut Message>,
+        user: &str,
         floor: MsgId,
         end: MsgId,
     ) -> Result<()> {
@@ -172,9 +186,12 @@ impl<P: Sqlite> Cold<'_, P> {
             return Ok(());
         }
         let found = self.find(&open.iter().map(|quote| quote.msg_id).collect::<Vec<_>>())?;
+        let hidden = self.hidden(user)?;
         for open in &mut open {
-            if let Some(record) = found.get(&open.msg_id) {
-                **open = quote(record)?;
+            let Some(record) = found.get(&open.msg_id) else { continue };
+            **open = quote(record)?;
+            if hidden.contains(&open.msg_id) {
+                (open.preview, open.status) = (None, QuoteStatus::Deleted);
             }
         }
         Ok(())

@@ -6,6 +6,7 @@
 
 use super::Embedded;
 use super::index::WIDE;
+use super::retention::times;
 use super::unread::{resolve, unread};
 use crate::params;
 use crate::sql::{Row, SqlError};
@@ -29,7 +30,7 @@ pub(super) fn changes<P: Sqlite>(
         actor.tenant.as_str(),
         actor.user.as_str(),
         walk.reached,
-        store.expired_up_to(),
+        times(store, &actor.tenant),
         i64::from(limit) + 1,
         cursor.is_some(),
     ];
@@ -92,13 +93,13 @@ impl Walk {
 }
 
 /// Each conversation once, at its last change: narrow ones from the indexes, wide ones looked up, and
-/// those the user has left. ?3: after this version. ?6: whether the walk has begun before; who begins knows
+/// those the user has left. A revision brings a control message, so something was said then, too. ?3: after this version. ?6: whether the walk has begun before; who begins knows
 /// of none that could have been left.
 fn statement() -> String {
     format!(
         "SELECT f.version, f.has_left, c.name, c.head_msg_id, c.head_seq, c.cid, {}, coalesce(m.read_msg_id, 0),
-            iif(m.recency < {WIDE}, m.recency, max(c.version, coalesce(m.joined, 0))),
-            c.revision_version, max(c.membership_version, coalesce(m.muted_version, 0)),
+            max(iif(m.recency < {WIDE}, m.recency, max(c.version, coalesce(m.joined, 0))), c.revision_version),
+            max(c.revision_version, coalesce(m.hidden_version, 0)), max(c.membership_version, coalesce(m.muted_version, 0)),
             coalesce(m.read_version, 0)
         FROM (
             SELECT * FROM (
@@ -134,7 +135,7 @@ fn read<P: Sqlite>(store: &Embedded<P>, actor: &Actor, row: &mut Row, since: u64
         conversation: ConversationId::parse(row.text()?)?,
         head_msg_id: row.msg_id()?,
         head_seq: row.count()?,
-        unread: resolve(store, row.int()?, &actor.user, row.opt_int()?)?,
+        unread: resolve(store, actor, row.int()?, row.opt_int()?)?,
         read_msg_id: row.msg_id()?,
         kinds: Vec::new(),
         left,

@@ -13,12 +13,16 @@ use std::collections::BTreeMap;
 pub(super) struct Head {
     pub cid: i64,
     msg_id: MsgId,
+    /// The first of this call's messages.
+    first: MsgId,
     /// The newest message that is no control message.
     shown: MsgId,
     pub seq: u64,
     countable: u64,
-    /// When the last of this call's messages came.
-    pub version: u64,
+    /// When something was said last.
+    version: u64,
+    /// When a control message of this call came; 0: there is none.
+    revised: u64,
     /// Whether members are not told.
     wide: bool,
     /// Countable messages this call adds, by sender.
@@ -48,10 +52,12 @@ impl Head {
         Ok(Self {
             cid: row.int()?,
             msg_id: row.msg_id()?,
+            first: MsgId::NONE,
             shown: row.msg_id()?,
             seq: row.count()?,
             countable: row.count()?,
             version: row.count()?,
+            revised: 0,
             wide: row.flag()?,
             own: BTreeMap::new(),
         })
@@ -71,7 +77,14 @@ impl Head {
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)";
         let now_ms = store.now_ms();
         self.msg_id = counters.next_id(now_ms, partition);
-        self.version = counters.next_version(now_ms);
+        if self.first.is_none() {
+            self.first = self.msg_id;
+        }
+        let version = counters.next_version(now_ms);
+        match message.control {
+            Some(_) => self.revised = version,
+            None => self.version = version,
+        }
         let own = self.advance(&message);
         let parameters = params![
             self.cid,
@@ -110,7 +123,8 @@ impl Head {
     pub fn save<P: Sqlite>(&self, store: &Embedded<P>) -> Result<(), SqlError> {
         const STATEMENT: &str = "
             UPDATE conversation SET head_msg_id = ?2, shown_msg_id = ?3, head_seq = ?4, head_countable = ?5,
-                version = ?6, update_time = ?7
+                version = ?6, update_time = ?7, revision_version = max(revision_version, ?8),
+                oldest_msg_id = coalesce(oldest_msg_id, ?9)
             WHERE cid = ?1";
         let parameters = params![
             self.cid,
@@ -120,9 +134,23 @@ impl Head {
             self.countable,
             self.version,
             self.msg_id.time_ms(),
+            self.revised,
+            self.first,
         ];
         store.db.execute(STATEMENT, parameters)?;
-        self.tell(store)
+        match self.revised {
+            0 => self.tell(store),
+            revised => self.tell_of_revision(store, revised),
+        }
+    }
+
+    /// Tells the members of a narrow conversation; it stays where it is in their lists.
+    fn tell_of_revision<P: Sqlite>(&self, store: &Embedded<P>, revised: u64) -> Result<(), SqlError> {
+        const STATEMENT: &str = "UPDATE member SET other = ?2 WHERE cid = ?1";
+        if !self.wide {
+            store.db.execute(STATEMENT, params![self.cid, revised])?;
+        }
+        Ok(())
     }
 
     /// Tells the members of a narrow conversation, and counts what senders have said: one statement for

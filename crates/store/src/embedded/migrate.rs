@@ -12,7 +12,9 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
     (2, "changes", include_str!("../../migrations/sqlite/0002_changes.sql")),
     (3, "revisions", include_str!("../../migrations/sqlite/0003_revisions.sql")),
     (4, "audit", include_str!("../../migrations/sqlite/0004_audit.sql")),
-    (5, "segments", include_str!("../../migrations/sqlite/0005_segments.sql")),
+    (5, "hidden", include_str!("../../migrations/sqlite/0005_hidden.sql")),
+    (6, "retention", include_str!("../../migrations/sqlite/0006_retention.sql")),
+    (7, "segments", include_str!("../../migrations/sqlite/0007_segments.sql")),
 ];
 
 /// Applies the steps this database has not seen, each in a transaction of its own.

@@ -18,6 +18,7 @@ mod devices;
 mod expire;
 mod global;
 mod head;
+mod hide;
 mod index;
 mod list;
 mod members;
@@ -27,6 +28,7 @@ mod pages;
 mod positions;
 mod push;
 mod read_position;
+mod retention;
 mod revise;
 mod settings;
 #[cfg(all(test, feature = "native"))]
@@ -47,6 +49,7 @@ use im_domain::global::{Changes, GlobalCursor};
 use im_domain::message::{Ack, Draft, Receipt};
 use im_domain::page::{Found, Page, PageQuery, SyncPage, SyncQuery};
 use im_domain::push::{Due, PushRules, PushSettings, PushSettingsChange};
+use im_domain::retention::RetentionRules;
 use im_domain::revision::{Revised, Revision, RevisionRules, Version};
 use im_domain::storage::{Actor, Storage};
 use im_domain::tier::TierRules;
@@ -65,8 +68,8 @@ pub struct Environment {
     pub now_ms: Box<dyn Fn() -> u64>,
     /// 128 random bits; they name epochs and conversations.
     pub random: Box<dyn Fn() -> u128>,
-    /// How long messages are kept, in milliseconds; 0: for ever.
-    pub retention_ms: u64,
+    /// How long messages are kept.
+    pub retention: RetentionRules,
     /// When users become due for a push.
     pub push: PushRules,
     /// How long senders can revise what they said.
@@ -110,11 +113,6 @@ impl<P: Sqlite> Embedded<P> {
         format!("{:032x}", (self.environment.random)())
     }
 
-    /// Messages up to this id have expired.
-    fn expired_up_to(&self) -> MsgId {
-        im_domain::msg_id::expired_up_to(self.now_ms(), self.environment.retention_ms)
-    }
-
     fn run_statement(&self, statement: &str) -> Result<(), SqlError> {
         self.db.execute(statement, Vec::new()).map(|_| ())
     }
@@ -146,6 +144,15 @@ impl<P: Sqlite> Storage for Embedded<P> {
 
     async fn revise(&self, actor: &Actor, revision: &Revision) -> Result<Revised> {
         revise::revise(self, actor, revision)
+    }
+
+    async fn hide(
+        &self,
+        actor: &Actor,
+        conversation: &ConversationId,
+        ids: &[MsgId],
+    ) -> Result<Vec<Result<()>>> {
+        hide::hide(self, actor, conversation, ids)
     }
 
     async fn versions(

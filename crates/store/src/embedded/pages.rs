@@ -2,7 +2,9 @@
 
 use super::access::{self, HEAD, Head};
 use super::cold::{Cold, is_open};
+use super::hide::is_hidden;
 use super::messages::{COLUMNS, QUOTED, columns};
+use super::retention::times;
 use super::{Embedded, transaction};
 use crate::cold::{after, message};
 use crate::message_row::read;
@@ -38,7 +40,7 @@ fn page<P: Sqlite>(store: &Embedded<P>, actor: &Actor, query: PageQuery, room: &
     let (head, mut messages) = read_range(store, actor, &query.conversation, &range)?;
     let has_more = cut(&mut messages, query.limit, room);
     let is_ahead = query.direction == Direction::Down && cursor > head.head_msg_id;
-    let reset = is_ahead.then(|| ahead(store, &head)).transpose()?;
+    let reset = is_ahead.then(|| ahead(store, actor, &head)).transpose()?;
     Ok(Page {
         conversation: query.conversation,
         has_more,
@@ -51,20 +53,31 @@ fn page<P: Sqlite>(store: &Embedded<P>, actor: &Actor, query: PageQuery, room: &
 }
 
 /// What to tell a reader whose cursor lies beyond the newest message: it would never see another.
-fn ahead<P: Sqlite>(store: &Embedded<P>, head: &Head) -> Result<Reset> {
-    Ok(Reset { reason: ResetReason::PositionAhead, oldest: oldest(store, head)? })
+fn ahead<P: Sqlite>(store: &Embedded<P>, actor: &Actor, head: &Head) -> Result<Reset> {
+    Ok(Reset { reason: ResetReason::PositionAhead, oldest: oldest(store, actor, head)? })
 }
 
 /// The oldest message that the reader sees; none: there is none.
-pub(super) fn oldest<P: Sqlite>(store: &Embedded<P>, head: &Head) -> Result<MsgId> {
-    const STATEMENT: &str = "SELECT coalesce(min(msg_id), 0) FROM message WHERE cid = ?1 AND msg_id > ?2";
-    let mut rows = store.db.execute(STATEMENT, params![head.cid, head.floor])?;
-    let in_rows = rows.first_mut().map_or(Ok(MsgId::NONE), |row| row.msg_id())?;
-    let in_cold = match head.floor < head.cold {
-        true => Cold { store, cid: head.cid }.oldest_after(head.floor)?,
-        false => None,
-    };
-    Ok(in_cold.map_or(in_rows, |record| record.msg_id))
+pub(super) fn oldest<P: Sqlite>(store: &Embedded<P>, actor: &Actor, head: &Head) -> Result<MsgId> {
+    let statement = format!(
+        "SELECT msg_id FROM message x WHERE cid = ?1 AND msg_id > ?2 AND NOT {} ORDER BY msg_id LIMIT 1",
+        is_hidden("x", "?3")
+    );
+    let user = actor.user.as_str();
+    if head.floor < head.cold {
+        let first = Range {
+            above: head.floor,
+            below: MsgId::MAX,
+            direction: Direction::Down,
+            kinds: Vec::new(),
+            limit: 0,
+        };
+        if let Some(record) = (Cold { store, cid: head.cid }).range(&first, user)?.pop() {
+            return Ok(record.msg_id);
+        }
+    }
+    let mut rows = store.db.execute(&statement, params![head.cid, head.floor, user])?;
+    Ok(rows.first_mut().map_or(Ok(MsgId::NONE), |row| row.msg_id())?)
 }
 
 /// Reads the head of the conversation and the messages of a range in one statement, which sees one
@@ -81,7 +94,7 @@ pub(super) fn read_range<P: Sqlite>(
     }
     transaction::read(store, || {
         let (head, messages) = read_rows(store, actor, conversation, range)?;
-        let messages = with_cold(store, &head, range, messages)?;
+        let messages = with_cold(store, actor, &head, range, messages)?;
         Ok((head, messages))
     })
 }
@@ -100,6 +113,7 @@ fn needs_cold(head: &Head, range: &Range, rows: usize) -> bool {
 /// Adds to the rows of a range what is in segments.
 fn with_cold<P: Sqlite>(
     store: &Embedded<P>,
+    actor: &Actor,
     head: &Head,
     range: &Range,
     mut messages: Vec<Message>,
@@ -107,7 +121,8 @@ fn with_cold<P: Sqlite>(
     let cold = Cold { store, cid: head.cid };
     if needs_cold(head, range, messages.len()) {
         let part = Range { above: range.above.max(head.floor), ..range.clone() };
-        let mut found = cold.range(&part)?.into_iter().map(message).collect::<Result<Vec<_>>>()?;
+        let mut found =
+            cold.range(&part, actor.user.as_str())?.into_iter().map(message).collect::<Result<Vec<_>>>()?;
         match range.direction {
             Direction::Up => messages.append(&mut found),
             Direction::Down => {
@@ -117,7 +132,7 @@ fn with_cold<P: Sqlite>(
         }
         messages.truncate(range.limit as usize + 1);
     }
-    cold.fill_quotes(&mut messages, head.floor, head.cold)?;
+    cold.fill_quotes(&mut messages, actor.user.as_str(), head.floor, head.cold)?;
     Ok(messages)
 }
 
@@ -144,7 +159,7 @@ fn parameters<P: Sqlite>(
         actor.tenant.as_str(),
         conversation.as_str(),
         actor.user.as_str(),
-        store.expired_up_to(),
+        times(store, &actor.tenant),
         range.above,
         range.below,
         i64::from(range.limit) + 1,
@@ -174,13 +189,15 @@ fn statement(range: &Range) -> String {
     )
 }
 
-/// The ids of the page. Of several types each is read by its own range of the index, so that a
+/// The ids of the page, without those that are hidden from the reader. Of several types each is read by its own range of the index, so that a
 /// rare type costs no scan.
 fn found(range: &Range, order: &str) -> String {
     let one = |filter: &str| {
         format!(
-            "SELECT msg_id FROM message WHERE cid = (SELECT cid FROM bounds) {filter}
-            AND msg_id > (SELECT above FROM bounds) AND msg_id < ?6 ORDER BY msg_id {order} LIMIT ?7"
+            "SELECT msg_id FROM message m WHERE cid = (SELECT cid FROM bounds) {filter}
+            AND msg_id > (SELECT above FROM bounds) AND msg_id < ?6 AND NOT {}
+            ORDER BY msg_id {order} LIMIT ?7",
+            is_hidden("m", "?3")
         )
     };
     if range.kinds.is_empty() {

@@ -2,8 +2,10 @@
 
 use super::cold::Cold;
 use super::pages::{oldest, read_range};
+use super::retention::times;
 use super::{Embedded, access, devices};
 use crate::params;
+use crate::sql::Row;
 use crate::sqlite::Sqlite;
 use im_domain::limits::PAGE_CONTENT_BYTES_MAX;
 use im_domain::message::Message;
@@ -20,7 +22,7 @@ pub(super) fn sync<P: Sqlite>(
     let place = Place::find(store, actor, device, query)?;
     devices::seen(store, actor, Some(device))?;
     if let Some(reason) = place.lost(query) {
-        return place.restart(store, query, reason);
+        return place.restart(store, actor, query, reason);
     }
     let range = Range {
         above: place.start,
@@ -36,7 +38,7 @@ pub(super) fn sync<P: Sqlite>(
     let position = place.advance(store, actor, device, reached)?;
     let page = Page {
         conversation: query.conversation.clone(),
-        reset: place.gap(store, &head, &messages)?,
+        reset: place.gap(store, actor, &head, &messages)?,
         messages,
         has_more,
         cursor,
@@ -44,6 +46,18 @@ pub(super) fn sync<P: Sqlite>(
         head_seq: head.head_seq,
     };
     Ok(SyncPage { page, position })
+}
+
+/// `seq` of the oldest message that is kept, even if it is hidden from the user.
+fn first_kept<P: Sqlite>(store: &Embedded<P>, head: &access::Head) -> Result<Option<u64>> {
+    const STATEMENT: &str = "SELECT seq FROM message WHERE cid = ?1 AND msg_id > ?2 ORDER BY msg_id LIMIT 1";
+    if head.floor < head.cold
+        && let Some(record) = (Cold { store, cid: head.cid }).oldest_after(head.floor)?
+    {
+        return Ok(Some(record.seq));
+    }
+    let mut rows = store.db.execute(STATEMENT, params![head.cid, head.floor])?;
+    Ok(rows.first_mut().map(Row::count).transpose()?)
 }
 
 /// Where a device stands before the call.
@@ -78,7 +92,7 @@ impl Place {
             actor.tenant.as_str(),
             query.conversation.as_str(),
             actor.user.as_str(),
-            store.expired_up_to(),
+            times(store, &actor.tenant),
             device.as_str(),
             query.last_msg_id,
         ];
@@ -106,10 +120,11 @@ impl Place {
     fn restart<P: Sqlite>(
         self,
         store: &Embedded<P>,
+        actor: &Actor,
         query: &SyncQuery,
         reason: ResetReason,
     ) -> Result<SyncPage> {
-        let oldest = oldest(store, &self.head)?;
+        let oldest = oldest(store, actor, &self.head)?;
         let page = Page {
             conversation: query.conversation.clone(),
             messages: Vec::new(),
@@ -128,19 +143,21 @@ impl Place {
     fn gap<P: Sqlite>(
         &self,
         store: &Embedded<P>,
+        actor: &Actor,
         head: &access::Head,
         messages: &[Message],
     ) -> Result<Option<Reset>> {
         if self.start.is_none() || self.start >= head.floor {
             return Ok(None);
         }
-        let next = messages.first().map_or(head.head_seq + 1, |message| message.seq);
         let is_packed = self.start_seq.is_none() && self.start <= self.head.cold;
         let start_seq = if is_packed { self.seq_up_to(store, self.start)? } else { self.start_seq };
-        if start_seq.is_some_and(|seq| seq + 1 == next) {
+        let follows = |next: u64| start_seq.is_some_and(|seq| seq + 1 == next);
+        let given = messages.first().map_or(head.head_seq + 1, |message| message.seq);
+        if follows(given) || first_kept(store, head)?.is_some_and(follows) {
             return Ok(None);
         }
-        Ok(Some(Reset { reason: ResetReason::Expired, oldest: oldest(store, head)? }))
+        Ok(Some(Reset { reason: ResetReason::Expired, oldest: oldest(store, actor, head)? }))
     }
 
     /// `seq` of the newest message up to `id` that is in a segment.

@@ -2,6 +2,7 @@
 
 use super::clock::Counters;
 use super::cold::{Cold, Spoken};
+use super::retention::times;
 use super::unread::{countable_at, own_at, resolve, unread};
 use super::{Embedded, transaction};
 use crate::params;
@@ -46,13 +47,13 @@ impl Place {
             actor.tenant.as_str(),
             conversation.as_str(),
             actor.user.as_str(),
-            store.expired_up_to(),
+            times(store, &actor.tenant),
         ];
         let mut rows = store.db.execute(&statement, parameters)?;
         let row = rows.first_mut().ok_or(Error::ConversationNotFound)?;
         let (cid, head) = (row.int()?, row.msg_id()?);
         let read_msg_id = row.opt_msg_id()?.ok_or(Error::NotMember)?;
-        let unread = resolve(store, cid, &actor.user, row.opt_int()?)?;
+        let unread = resolve(store, actor, cid, row.opt_int()?)?;
         Ok(Self { cid, head, state: ReadState { read_msg_id, unread } })
     }
 

@@ -6,6 +6,7 @@
 use super::clock::Counters;
 use super::cold::Cold;
 use super::head::{Head, NewMessage};
+use super::retention::{expired_up_to, times};
 use super::{Embedded, transaction};
 use crate::params;
 use crate::sql::{Row, SqlError, Value};
@@ -75,7 +76,7 @@ impl State {
             actor.tenant.as_str(),
             revision.conversation.as_str(),
             actor.user.as_str(),
-            store.expired_up_to(),
+            times(store, &actor.tenant),
             id,
             revision.change.content().as_bytes(),
         ];
@@ -210,7 +211,6 @@ impl State {
         const GONE: &str = "
             UPDATE message SET status = ?3, content = x'', ext = NULL, edit_time = NULL
             WHERE cid = ?1 AND msg_id = ?2";
-        const CONVERSATION: &str = "UPDATE conversation SET revision_version = ?2 WHERE cid = ?1";
         let (cid, msg_id) = (self.head.cid, revision.msg_id);
         match &revision.change {
             change if self.packed.is_some() => {
@@ -225,7 +225,6 @@ impl State {
                 store.db.execute(GONE, params![cid, msg_id, status.number()])?;
             }
         }
-        store.db.execute(CONVERSATION, params![cid, self.head.version])?;
         Ok(())
     }
 }
@@ -277,22 +276,23 @@ impl Traced {
     }
 }
 
-/// ?4: the newest id that has expired; ?5: the message; ?6: the content of an edit. `history = 1` is
+/// ?4: the [`times`] of now; ?5: the message; ?6: the content of an edit. `history = 1` is
 /// `from_join`.
 fn statement() -> String {
     format!(
-        "SELECT {}, {}, c.kind, m.role, c.cold_msg_id, max(?4, iif(c.history = 1, coalesce(m.floor, 0), 0)),
+        "SELECT {0}, {1}, c.kind, m.role, c.cold_msg_id, max({2}, iif(c.history = 1, coalesce(m.floor, 0), 0)),
             coalesce(r.number, 0), r.control_msg_id, told.seq, x.sender, x.kind, x.status, x.content = ?6
         FROM conversation c JOIN store s ON s.id = 1
         LEFT JOIN member m ON m.cid = c.cid AND m.user = ?3
         LEFT JOIN message x ON x.cid = c.cid AND x.msg_id = ?5
-            AND x.msg_id > max(?4, iif(c.history = 1, coalesce(m.floor, 0), 0))
+            AND x.msg_id > max({2}, iif(c.history = 1, coalesce(m.floor, 0), 0))
         LEFT JOIN revision r ON r.cid = c.cid AND r.msg_id = ?5
             AND r.number = (SELECT max(number) FROM revision WHERE cid = c.cid AND msg_id = ?5)
         LEFT JOIN message told ON told.cid = r.cid AND told.msg_id = r.control_msg_id
         WHERE c.tenant = ?1 AND c.name = ?2",
         Head::COLUMNS,
-        Counters::COLUMNS
+        Counters::COLUMNS,
+        expired_up_to!("?4")
     )
 }
 

@@ -4,9 +4,10 @@ use super::clock::Counters;
 use super::index::tell;
 use super::members::Group;
 use super::{Embedded, list, transaction};
-use crate::params;
 use crate::sqlite::Sqlite;
+use crate::{audit, params};
 use im_domain::conversation::{Conversation, ConversationChange, ConversationKind, History, Role};
+use im_domain::retention::KeepFor;
 use im_domain::storage::Actor;
 use im_domain::{ConversationId, Error, Result, UserId};
 
@@ -17,7 +18,7 @@ pub(super) fn update<P: Sqlite>(
     change: &ConversationChange,
 ) -> Result<Conversation> {
     change.check()?;
-    transaction::write(store, || {
+    let work = || {
         let group = Group::find(store, actor, conversation)?;
         check(&group, actor, change)?;
         let mut counters = Counters::load(store)?;
@@ -27,8 +28,19 @@ pub(super) fn update<P: Sqlite>(
         if let Some(history) = change.history {
             set_history(store, &mut counters, &group, history)?;
         }
+        if let Some(keep_for) = change.keep_for {
+            set_retention(store, &mut counters, &group, keep_for)?;
+        }
+        if let Some(held) = change.legal_hold {
+            hold(store, actor, conversation, &group, held)?;
+        }
         Ok(counters.save(store)?)
-    })?;
+    };
+    // A hold is on disk before anybody relies on it.
+    match change.legal_hold {
+        Some(_) => transaction::write_flushed(store, work)?,
+        None => transaction::write(store, work)?,
+    }
     list::after_change(store, actor, conversation)
 }
 
@@ -36,16 +48,24 @@ fn check(group: &Group, actor: &Actor, change: &ConversationChange) -> Result<()
     if group.role.is_none() && (change.muted.is_some() || !actor.privileged) {
         return Err(Error::NotMember);
     }
-    if change.history.is_none() {
-        return Ok(());
-    }
-    if group.kind == ConversationKind::Single {
+    if change.history.is_some() && group.kind == ConversationKind::Single {
         return Err(Error::invalid("history", "both users of a single chat see all of it"));
     }
-    if actor.privileged || group.role.is_some_and(Role::manages) {
+    if actor.privileged {
         return Ok(());
     }
-    Err(Error::forbidden_value("history", "only an owner or an administrator changes it"))
+    if change.legal_hold.is_some() {
+        return Err(Error::forbidden_value("legalHold", "only an administrator of the product changes it"));
+    }
+    let manages = group.role.is_some_and(Role::manages);
+    if change.history.is_some() && !manages {
+        return Err(Error::forbidden_value("history", "only an owner or an administrator changes it"));
+    }
+    if change.keep_for.is_some() && !(manages && group.kind == ConversationKind::Group) {
+        let reason = "only an owner or an administrator of a group changes it";
+        return Err(Error::forbidden_value("retentionMs", reason));
+    }
+    Ok(())
 }
 
 /// Sets whether a conversation wakes its member, and tells the member's devices, if that is news.
@@ -79,4 +99,41 @@ fn set_history<P: Sqlite>(
         return Ok(());
     }
     Ok(tell(store, group.cid, counters.next_version(now_ms), group.wide, group.members)?)
+}
+
+fn set_retention<P: Sqlite>(
+    store: &Embedded<P>,
+    counters: &mut Counters,
+    group: &Group,
+    keep_for: KeepFor,
+) -> Result<()> {
+    const STATEMENT: &str = "
+        UPDATE conversation SET retention_ms = ?2, update_time = ?3 WHERE cid = ?1 AND retention_ms IS NOT ?2
+        RETURNING 1";
+    let now_ms = store.now_ms();
+    if store.db.execute(STATEMENT, params![group.cid, keep_for.ms(), now_ms])?.is_empty() {
+        return Ok(());
+    }
+    Ok(tell(store, group.cid, counters.next_version(now_ms), group.wide, group.members)?)
+}
+
+/// Members are not told of a hold; the audit is, of each one that is news.
+fn hold<P: Sqlite>(
+    store: &Embedded<P>,
+    actor: &Actor,
+    conversation: &ConversationId,
+    group: &Group,
+    held: bool,
+) -> Result<()> {
+    const STATEMENT: &str =
+        "UPDATE conversation SET legal_hold = ?2 WHERE cid = ?1 AND legal_hold <> ?2 RETURNING 1";
+    const AUDIT: &str = "
+        INSERT INTO audit (tenant, user, time, action, conversation, msg_id) VALUES (?1, ?2, ?3, ?4, ?5, 0)";
+    if store.db.execute(STATEMENT, params![group.cid, held])?.is_empty() {
+        return Ok(());
+    }
+    let (tenant, user) = (actor.tenant.as_str(), actor.user.as_str());
+    let action = audit::legal_hold(held);
+    store.db.execute(AUDIT, params![tenant, user, store.now_ms(), action, conversation.as_str()])?;
+    Ok(())
 }

@@ -11,7 +11,7 @@ pub(super) fn store_in_memory() -> Embedded<NativeSqlite> {
     let environment = Environment {
         now_ms: Box::new(|| 0),
         random: Box::new(|| 1),
-        retention_ms: 0,
+        retention: im_domain::retention::RetentionRules::default(),
         push: im_domain::push::PushRules::default(),
         revision: im_domain::revision::RevisionRules::default(),
         tier: im_domain::tier::TierRules::default(),

@@ -1,4 +1,4 @@
-//! Old messages move from rows into cold segments (ADR 0016).
+//! Old messages move from rows into cold segments (ADR 0018).
 //!
 //! Of each conversation a batch is read, packed, unpacked and compared while others write; then one transaction puts
 //! the segment in the place of the rows, if these are still what was read. The newest message that readers see,

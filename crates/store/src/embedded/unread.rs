@@ -1,18 +1,20 @@
 //! What is unread, in SQL: derived from how much had been said in a conversation, and how much of it by
-//! the member, at any place of its history, and how much of it has been taken back since. The former take
-//! one search of an index each, the latter what was taken back after the place.
+//! the member, at any place of its history, and how much of it has been taken back since, or hidden by the member. The
+//! former take one search of an index each, the latter what was taken back or hidden after the place.
 //!
 //! The fragments speak of a conversation `c` and its member `m`.
 
 use super::Embedded;
 use super::cold::Cold;
+use super::retention::{expired_up_to, times};
 use crate::params;
 use crate::sqlite::Sqlite;
-use im_domain::{MsgId, Result, UserId};
+use im_domain::storage::Actor;
+use im_domain::{MsgId, Result};
 
-/// The place up to which nothing is unread though it was never read: it has expired (`?4`: the newest id
-/// that has) or is gone.
-const GONE: &str = "max(?4, c.purged_msg_id)";
+/// The place up to which nothing is unread though it was never read: it has expired (`?4`: the
+/// [`super::retention::times`] of now) or is gone.
+const GONE: &str = concat!("max(", expired_up_to!("?4"), ", c.purged_msg_id)");
 
 /// How many messages that count had been said up to the id `at`; here and below segments do not reach beyond it.
 pub(super) fn countable_at(at: &str) -> String {
@@ -39,6 +41,15 @@ fn recalled_after(at: &str) -> String {
     )
 }
 
+/// How many of those that others said after `at` the member has hidden, and nobody has taken back.
+fn hidden_after(at: &str) -> String {
+    format!(
+        "(SELECT count(*) FROM hidden h WHERE h.cid = c.cid AND h.user = m.user AND h.msg_id > {at}
+            AND h.counts = 1 AND NOT EXISTS (SELECT 1 FROM revision r WHERE r.cid = h.cid
+                AND r.msg_id = h.msg_id AND r.uncounted = 1))"
+    )
+}
+
 /// How many by others after `at`, a place that the member has read or that is gone.
 pub(super) fn others_after(at: &str) -> String {
     others(&countable_at(at), &own_at(at), at)
@@ -46,12 +57,12 @@ pub(super) fn others_after(at: &str) -> String {
 
 /// `countable` and `own` are how many had been said up to `at`.
 fn others(countable: &str, own: &str, at: &str) -> String {
-    let recalled = recalled_after(at);
-    format!("max(0, c.head_countable - {countable} - (m.own - {own}) - {recalled})")
+    let (recalled, hidden) = (recalled_after(at), hidden_after(at));
+    format!("max(0, c.head_countable - {countable} - (m.own - {own}) - {recalled} - {hidden})")
 }
 
 /// How many the member has not read; none when there is no member; NULL when segments have to be asked (see
-/// [`resolve`]). `?4`: the newest id that has expired.
+/// [`resolve`]). `?4`: the [`super::retention::times`] of now.
 pub(super) fn unread() -> String {
     format!(
         "CASE WHEN m.user IS NULL THEN 0
@@ -70,15 +81,19 @@ pub(super) fn read_or_gone() -> String {
 /// What [`unread`] gives of a conversation of the user, or segments tell.
 pub(super) fn resolve<P: Sqlite>(
     store: &Embedded<P>,
+    actor: &Actor,
     cid: i64,
-    user: &UserId,
     unread: Option<i64>,
 ) -> Result<u64> {
-    const STATEMENT: &str = "SELECT max(?2, purged_msg_id) FROM conversation WHERE cid = ?1";
+    const STATEMENT: &str = concat!(
+        "SELECT max(",
+        expired_up_to!("?2"),
+        ", c.purged_msg_id) FROM conversation c WHERE c.cid = ?1"
+    );
     if let Some(unread) = unread {
         return Ok(unread.unsigned_abs());
     }
-    let mut rows = store.db.execute(STATEMENT, params![cid, store.expired_up_to()])?;
+    let mut rows = store.db.execute(STATEMENT, params![cid, times(store, &actor.tenant)])?;
     let gone = rows.first_mut().map_or(Ok(MsgId::NONE), |row| row.msg_id())?;
-    Cold { store, cid }.others_after(gone, user.as_str())
+    Cold { store, cid }.others_after(gone, actor.user.as_str())
 }

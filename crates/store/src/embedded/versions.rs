@@ -1,6 +1,7 @@
 //! What a message was before, for audit.
 
 use super::cold::Cold;
+use super::retention::{expired_up_to, times};
 use super::{Embedded, transaction};
 use crate::params;
 use crate::sql::Row;
@@ -22,7 +23,7 @@ pub(super) fn versions<P: Sqlite>(
     }
     transaction::write_flushed(store, || {
         let cid = find(store, actor, conversation)?;
-        let versions = crate::version_row::versions(rows(store, cid, msg_id)?)?;
+        let versions = crate::version_row::versions(rows(store, actor, cid, msg_id)?)?;
         note(store, actor, conversation, msg_id)?;
         Ok(versions)
     })
@@ -36,19 +37,26 @@ fn find<P: Sqlite>(store: &Embedded<P>, actor: &Actor, conversation: &Conversati
 }
 
 /// The revisions of a message that has not expired, and then the message.
-fn rows<P: Sqlite>(store: &Embedded<P>, cid: i64, msg_id: MsgId) -> Result<Vec<Row>> {
-    const STATEMENT: &str = "
+fn rows<P: Sqlite>(store: &Embedded<P>, actor: &Actor, cid: i64, msg_id: MsgId) -> Result<Vec<Row>> {
+    const STATEMENT: &str = concat!(
+        "
         SELECT action, control_msg_id, user, role, CAST(reason AS BLOB), content FROM (
             SELECT number, action, control_msg_id, user, role, reason, content FROM revision
             WHERE cid = ?1 AND msg_id = ?2
             UNION ALL
-            SELECT 9223372036854775807, 0, msg_id, sender, kind, '', content FROM message
-            WHERE cid = ?1 AND msg_id = ?2 AND msg_id > ?3)
-        ORDER BY number";
-    const PACKED: &str = "SELECT 1 FROM conversation WHERE cid = ?1 AND cold_msg_id >= ?2";
-    let expired = store.expired_up_to();
-    let mut rows = store.db.execute(STATEMENT, params![cid, msg_id, expired])?;
-    if !store.db.execute(PACKED, params![cid, msg_id])?.is_empty() && msg_id > expired {
+            SELECT 9223372036854775807, 0, x.msg_id, x.sender, x.kind, '', x.content
+            FROM message x JOIN conversation c ON c.cid = x.cid
+            WHERE x.cid = ?1 AND x.msg_id = ?2 AND x.msg_id > ",
+        expired_up_to!("?3"),
+        ") ORDER BY number"
+    );
+    const PACKED: &str = concat!(
+        "SELECT 1 FROM conversation c WHERE c.cid = ?1 AND c.cold_msg_id >= ?2 AND ?2 > ",
+        expired_up_to!("?3")
+    );
+    let parameters = || params![cid, msg_id, times(store, &actor.tenant)];
+    let mut rows = store.db.execute(STATEMENT, parameters())?;
+    if !store.db.execute(PACKED, parameters())?.is_empty() {
         rows.extend(Cold { store, cid }.find_one(msg_id)?.map(packed));
     }
     Ok(rows)

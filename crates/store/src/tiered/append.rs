@@ -376,7 +376,7 @@ async fn call<R: Redis, P: Postgres>(
         store.settings.marker_life_s,
         limits::EPOCH_SEQ_GAP,
         actor.privileged,
-        super::stamp::text(store.expired_up_to()),
+        super::retention::times(store, &actor.tenant),
         places.len() as u64,
         items.len() as u64,
         store.settings.index_members_max,

@@ -8,6 +8,7 @@
 
 mod conversations;
 mod forgotten;
+mod hidden;
 mod members;
 mod revisions;
 mod rows;
@@ -70,7 +71,7 @@ pub(super) async fn apply<R: Redis, P: Postgres>(
     let begin = vec![Value::from(u64::from(partition)), last.into(), epoch.into()];
     let (statement, parameters) = match entries {
         [Entry { body: Body::Members(change), place, .. }] => {
-            (members::statement(), members::parameters_of(begin, place.tenant(), change))
+            (members::statement(), members::parameters_of(begin, place, change))
         }
         [Entry { body: Body::Revision(revision), .. }] => {
             (revisions::statement(), revisions::parameters_of(begin, revision))
@@ -85,6 +86,9 @@ pub(super) async fn apply<R: Redis, P: Postgres>(
         }
         [Entry { body: Body::Forgotten(_), .. }, ..] => {
             (forgotten::statement(), forgotten::parameters_of(begin, entries))
+        }
+        [Entry { body: Body::Hidden(_), .. }, ..] => {
+            (hidden::statement(), hidden::parameters_of(begin, entries))
         }
         _ => (rows::statement(), rows::parameters_of(begin, entries, store.now_ms())),
     };

@@ -10,15 +10,16 @@ mod look_up;
 pub(super) mod place;
 pub(super) mod replace;
 
+use super::rows::Sight;
 use crate::cold::{Stored, Wanted, after, before, is_shown, mask, merge, message, quote, record};
 use crate::postgres::Postgres;
 use crate::sql::{Row, Value};
-use im_domain::message::{Kind, Message, Quote};
+use im_domain::message::{Kind, Message, Quote, QuoteStatus};
 use im_domain::page::{Direction, Range};
 use im_domain::{MsgId, Result};
 use im_segment::Record;
 use replace::COLUMNS;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 /// Columns of a row of `message`, as [`record`] takes them.
 const RECORD_COLUMNS: usize = 16;
@@ -35,15 +36,18 @@ struct Span {
 }
 
 impl<P: Postgres> Cold<'_, P> {
-    /// The messages of a range that readers see, up to one more than its limit. The range lies in the cold part.
-    pub async fn range(&self, range: &Range) -> Result<Vec<Record>> {
+    /// The messages of a range that a user sees, up to one more than its limit. The range lies in the cold part.
+    pub async fn range(&self, range: &Range, user: &str) -> Result<Vec<Record>> {
+        let hidden = self.hidden(user).await?;
         let wanted = Wanted {
             above: range.above,
             below: range.below,
             direction: range.direction,
             count: range.limit as usize + 1,
         };
-        let is_wanted = |record: &Record| is_shown(record) && has_kind(record, &range.kinds);
+        let is_wanted = |record: &Record| {
+            is_shown(record) && has_kind(record, &range.kinds) && !hidden.contains(&record.msg_id)
+        };
         let mut found = Vec::new();
         self.walk(wanted, &range.kinds, |span, wanted| {
             found.extend(merge(self.cid, span.segment.as_ref(), span.rows, wanted, is_wanted)?);
@@ -111,6 +115,23 @@ impl<P: Postgres> Cold<'_, P> {
         span(found, wanted.direction)
     }
 
+    /// The newest message of the cold part between two ids that a user has not hidden; control messages are none.
+    pub async fn newest_left(&self, user: &str, above: MsgId, below: MsgId) -> Result<Option<Record>> {
+        const STATEMENT: &str = "SELECT cold_msg_id FROM conversation WHERE cid = $1::bigint";
+        let mut rows = self.db.query(STATEMENT, crate::params![self.cid]).await?;
+        let end = rows.first_mut().map_or(Ok(MsgId::NONE), |row| row.msg_id())?;
+        let range = Range {
+            above,
+            below: below.min(after(end)),
+            direction: Direction::Up,
+            kinds: Kind::SENDABLE.to_vec(),
+            limit: 0,
+        };
+        let mut found = self.range(&range, user).await?;
+        found.truncate(1);
+        Ok(found.pop())
+    }
+
     /// Messages by id, whoever sees them; those that are nowhere are left out.
     pub async fn find(&self, ids: &[MsgId]) -> Result<HashMap<MsgId, Record>> {
         let mut ids = ids.to_vec();
@@ -159,16 +180,38 @@ impl<P: Postgres> Cold<'_, P> {
         Ok(found.pop())
     }
 
-    /// Messages by id that readers see who see what is above `floor`; their quotes are yet to be looked up.
-    pub async fn messages(&self, ids: &[MsgId], floor: MsgId) -> Result<Vec<Message>> {
-        let found = self.find(ids).await?.into_values();
-        found.filter(|record| is_shown(record) && record.msg_id > floor).map(message).collect()
+    /// Messages of the cold part that are hidden from a user.
+    pub async fn hidden(&self, user: &str) -> Result<BTreeSet<MsgId>> {
+        const STATEMENT: &str = "
+            SELECT h.msg_id FROM conversation c JOIN hidden h ON h.cid = c.cid AND h.user_id = $2::text
+                AND h.msg_id <= c.cold_msg_id
+            WHERE c.cid = $1::bigint";
+        let rows = self.db.query(STATEMENT, crate::params![self.cid, user]).await?;
+        Ok(rows.into_iter().map(|mut row| row.msg_id()).collect::<Result<_, _>>()?)
     }
 
-    pub async fn quotes(&self, ids: &[MsgId], floor: MsgId) -> Result<HashMap<MsgId, Quote>> {
-        let found = self.find(ids).await?.into_values();
-        let shown = found.filter(|record| is_shown(record) && record.msg_id > floor);
-        shown.map(|record| Ok((record.msg_id, quote(&record)?))).collect()
+    /// Messages by id, as their reader sees them; their quotes are yet to be looked up.
+    pub async fn messages(&self, ids: &[MsgId], sight: Sight<'_>) -> Result<Vec<Message>> {
+        let hidden = self.hidden(sight.user.as_str()).await?;
+        let is_seen = |record: &Record| {
+            is_shown(record) && record.msg_id > sight.floor && !hidden.contains(&record.msg_id)
+        };
+        self.find(ids).await?.into_values().filter(is_seen).map(message).collect()
+    }
+
+    /// Quotes of messages; one that is hidden from the reader is as if it were deleted.
+    pub async fn quotes(&self, ids: &[MsgId], sight: Sight<'_>) -> Result<HashMap<MsgId, Quote>> {
+        let hidden = self.hidden(sight.user.as_str()).await?;
+        let is_seen = |record: &Record| is_shown(record) && record.msg_id > sight.floor;
+        let mut quotes = HashMap::new();
+        for record in self.find(ids).await?.into_values().filter(is_seen) {
+            let mut quote = quote(&record)?;
+            if hidden.contains(&record.msg_id) {
+                (quote.preview, quote.status) = (None, QuoteStatus::Deleted);
+            }
+            quotes.insert(record.msg_id, quote);
+        }
+        Ok(quotes)
     }
 }
 

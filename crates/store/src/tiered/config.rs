@@ -7,6 +7,7 @@ use super::limits::BACKLOG_ENTRIES_MAX;
 use super::{HotDurability, Pause, Settings};
 use im_domain::limits::INDEX_MEMBERS_MAX;
 use im_domain::push::PushRules;
+use im_domain::retention::RetentionRules;
 use im_domain::revision::RevisionRules;
 use im_domain::tier::TierRules;
 use im_domain::{Error, Result};
@@ -35,8 +36,9 @@ pub struct Given {
     /// A number of log entries.
     pub backlog_max: String,
     pub dedup_seconds: String,
-    /// 0: for ever.
+    /// See [`RetentionRules::parse`].
     pub retention_ms: String,
+    pub legal_hold: String,
     /// See [`PushRules::parse`].
     pub push_messages: String,
     pub push_wait_ms: String,
@@ -57,7 +59,7 @@ pub struct Config {
     pub hot_durability: HotDurability,
     pub backlog_max: u64,
     pub marker_life_s: u64,
-    pub retention_ms: u64,
+    pub retention: RetentionRules,
     pub push: PushRules,
     pub revision: RevisionRules,
     pub tier: TierRules,
@@ -71,7 +73,7 @@ impl Config {
             hot_durability: durability(&given.hot_durability)?,
             backlog_max: number("backlog_max", &given.backlog_max, 1..=BACKLOG_ENTRIES_MAX)?,
             marker_life_s: number("dedup_seconds", &given.dedup_seconds, 1..=DEDUP_SECONDS_MAX)?,
-            retention_ms: number("retention_ms", &given.retention_ms, 0..=u64::MAX)?,
+            retention: RetentionRules::parse(&given.retention_ms, &given.legal_hold)?,
             revision: RevisionRules::parse(&given.recall_ms, &given.edit_ms)?,
             tier: TierRules::parse(&given.tier_after_ms, &given.tier_window)?,
             push: PushRules::parse(&given.push_messages, &given.push_wait_ms, &given.push_offline_ms)?,
@@ -90,7 +92,7 @@ impl Config {
             random,
             pause,
             servers: self.servers(),
-            retention_ms: self.retention_ms,
+            retention: self.retention.clone(),
             hot_durability: self.hot_durability,
             backlog_max: self.backlog_max,
             marker_life_s: self.marker_life_s,

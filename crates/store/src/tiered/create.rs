@@ -32,7 +32,7 @@ async fn carry_out<R: Redis, P: Postgres>(
 ) -> Result<ConversationId> {
     for _ in 0..limits::ATTEMPTS_MAX {
         let place = Place::of(&actor.tenant, &plan.id);
-        let view = View::of(store, &place, Some(&actor.user)).await?;
+        let view = View::of(store, &place, Some(actor)).await?;
         if let Some(facts) = view.facts() {
             plan.check_existing(actor, facts.kind, facts.member.is_some())?;
             return Ok(plan.id);

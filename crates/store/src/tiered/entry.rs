@@ -8,10 +8,12 @@
 //! - `c ms low conversation epoch kind history version` and a line `user role` for each member: a conversation
 //! - `k ms low conversation cid user stamp countable own version`: what a user has read
 //! - `g ms low conversation cid members time version` and a line `+ user floor countable`, `- user`, `= user role`,
-//!   `! user muted` or `~ history` for each change: a change of members or settings
+//!   `! user muted`, `~ history`, `% retention` (ms, or `-`) or `# hold user time` (ms since 1970) for each change: a change of members or settings
 //! - `v ms low conversation cid message action control countable sender user role time` and a reason: a message was
 //!   recalled or deleted
 //! - `e`, the same up to the time, `reason-bytes`, a reason and the content that it has now: a message was edited
+//! - `h ms low conversation cid user version` and a line `stamp 0|1` for each message: the user has hidden them; 1: it
+//!   would be unread
 //! - `a ms low own-id conversation`: a pair's chat has an id of its own
 //! - `f ms low conversation cid user device`: the device has no position any more
 //! - `d ms low user device time`: a device of a user has synced (ms since 1970)
@@ -22,6 +24,7 @@
 use super::keys::Place;
 use super::record::Record;
 use super::stamp;
+use im_domain::retention::KeepFor;
 use im_domain::{ConversationId, MsgId, UserId};
 
 pub(super) struct Entry {
@@ -41,6 +44,7 @@ pub(super) enum Body {
     Conversation(Made),
     Members(Change),
     Revision(Revision),
+    Hidden(Hidden),
     Alias(String),
     Forgotten(Forgotten),
     User(UserChange),
@@ -93,6 +97,15 @@ pub(super) struct Revision {
     pub content: String,
 }
 
+/// Messages that a user has hidden, each with whether it would be unread for the user.
+pub(super) struct Hidden {
+    pub cid: MsgId,
+    pub user: String,
+    /// Number of the change.
+    pub version: u64,
+    pub messages: Vec<(MsgId, bool)>,
+}
+
 /// A device whose position is to go.
 pub(super) struct Forgotten {
     pub cid: MsgId,
@@ -136,6 +149,16 @@ pub(super) struct Change {
     pub roles: Vec<(UserId, u64)>,
     pub muted: Option<(UserId, u64)>,
     pub history: Option<u64>,
+    pub keep_for: Option<KeepFor>,
+    pub hold: Option<Hold>,
+}
+
+/// A conversation came under legal hold, or stands under it no more.
+pub(super) struct Hold {
+    pub held: bool,
+    /// Who said so, and when, in milliseconds since 1970.
+    pub user: UserId,
+    pub time_ms: u64,
 }
 
 pub(super) struct Joiner {
@@ -192,6 +215,7 @@ impl Entry {
                 let reason = lines.bytes(length)?;
                 Body::Revision(Revision { reason, content: lines.rest()?, ..revision })
             }
+            "h" => Body::Hidden(hidden(&mut lines)?),
             "a" => Body::Alias(lines.text()?.to_owned()),
             "f" => Body::Forgotten(Forgotten {
                 cid: lines.stamp()?,
@@ -245,6 +269,7 @@ impl Entry {
             Body::Message(_) | Body::Position(_) | Body::Read(_) | Body::User(_) => Class::Rows,
             Body::Conversation(_) => Class::Conversations,
             Body::Forgotten(_) => Class::Forgotten,
+            Body::Hidden(_) => Class::Hidden,
             Body::Members(_) | Body::Revision(_) | Body::Alias(_) => Class::Single,
         }
     }
@@ -266,6 +291,7 @@ pub(super) enum Class {
     Rows,
     Conversations,
     Forgotten,
+    Hidden,
     /// Each by itself.
     Single,
 }
@@ -297,6 +323,16 @@ fn revision(lines: &mut Lines<'_>) -> Option<Revision> {
     })
 }
 
+fn hidden(lines: &mut Lines<'_>) -> Option<Hidden> {
+    let (cid, user, version) = (lines.stamp()?, lines.text()?.to_owned(), lines.number()?);
+    let mut messages = Vec::new();
+    while !lines.0.is_empty() {
+        let (id, counts) = lines.text()?.split_once(' ')?;
+        messages.push((stamp::parse(id)?, counts == "1"));
+    }
+    Some(Hidden { cid, user, version, messages })
+}
+
 fn change(lines: &mut Lines<'_>) -> Option<Change> {
     let mut change = Change {
         cid: lines.stamp()?,
@@ -317,6 +353,12 @@ fn change(lines: &mut Lines<'_>) -> Option<Change> {
             ["-", user] => change.remove(UserId::parse(user).ok()?),
             ["!", user, muted] => change.muted = Some((UserId::parse(user).ok()?, muted.parse().ok()?)),
             ["~", history] => change.history = Some(history.parse().ok()?),
+            ["%", "-"] => change.keep_for = Some(KeepFor::Policy),
+            ["%", ms] => change.keep_for = Some(KeepFor::Ms(ms.parse().ok()?)),
+            ["#", held, user, time_ms] => {
+                let (user, time_ms) = (UserId::parse(user).ok()?, time_ms.parse().ok()?);
+                change.hold = Some(Hold { held: held == "1", user, time_ms });
+            }
             ["=", user, role] => change.set_role(UserId::parse(user).ok()?, role.parse().ok()?),
             _ => return None,
         }
@@ -332,6 +374,12 @@ impl Change {
         if self.added.len() == before {
             self.removed.push(user);
         }
+    }
+
+    /// Whether it is news for all members: what one has muted is not, and of a hold nobody is told.
+    pub fn is_common(&self) -> bool {
+        let is_set = self.history.is_some() || self.keep_for.is_some();
+        is_set || (self.muted.is_none() && self.hold.is_none())
     }
 
     fn set_role(&mut self, user: UserId, role: u64) {
@@ -404,9 +452,14 @@ mod tests {
         assert_eq!(parse("c", "e\n2\n0\n5\na 1\nb 3\n").unwrap().class(), Class::Conversations);
         assert_eq!(parse("p", "7-1\nu\nd\n6-2\n4\n").unwrap().class(), Class::Rows);
         assert_eq!(parse("k", "7-1\nu\n6-2\n4\n1\n5\n").unwrap().class(), Class::Rows);
-        assert_eq!(parse("g", "7-1\n3\n99\n5\n! a 1\n~ 1\n").unwrap().class(), Class::Single);
+        assert_eq!(parse("g", "7-1\n3\n99\n5\n! a 1\n~ 1\n% -\n# 1 b 99\n").unwrap().class(), Class::Single);
         assert_eq!(parse("a", "other\n").unwrap().class(), Class::Single);
         assert_eq!(parse("f", "7-1\nu\nd\n").unwrap().class(), Class::Forgotten);
+        let Some(Body::Hidden(hidden)) = parse("h", "7-1\nu\n5\n6-2 1\n8-0 0\n").map(|entry| entry.body)
+        else {
+            panic!("nothing hidden")
+        };
+        assert_eq!(hidden.messages, [(stamp::join(6, 2), true), (stamp::join(8, 0), false)]);
         assert!(parse("z", "").is_none());
     }
 
@@ -453,7 +506,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_are_read_or_refused_and_never_a_crash(bytes: Vec<u8>, kind in "[mpkcgveafdxw]") {
+        fn any_bytes_are_read_or_refused_and_never_a_crash(bytes: Vec<u8>, kind in "[mpkcgveafdxwh]") {
             let _entry = Entry::parse("1-0", &bytes);
             let _entry = parse(&kind, &String::from_utf8_lossy(&bytes));
         }

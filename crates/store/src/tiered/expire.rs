@@ -1,92 +1,166 @@
 //! The purge of what has expired. Readers do not see it any more, purged or not.
+//!
+//! First the hot store lets go of it, as far as SQL has it; what the hot store knows of a conversation's retention
+//! and SQL does not yet, counts. Then SQL deletes it, so many rows at a time, and takes what messages were before
+//! from their trace. Killed anywhere, the next run goes on: a conversation is let be only when all is done. Rows
+//! that are being written to are passed over, and a conversation that is being purged is locked, so that one which
+//! is told to be held loses nothing more.
 
+mod purge;
 mod segments;
 
-use super::Tiered;
-use crate::params;
+use super::keys::Place;
+use super::{Tiered, layout, read, script, stamp, unknown_word};
+use crate::arguments;
+use crate::expiry::{Candidate, Scan, Spot};
 use crate::postgres::Postgres;
 use crate::redis::Redis;
-use im_domain::limits::EXPIRE_ROWS_MAX;
-use im_domain::{MsgId, Result};
+use im_domain::limits::EXPIRE_CONVERSATIONS_MAX;
+use im_domain::{ConversationId, MsgId, Result};
+use purge::Doomed;
+use std::collections::BTreeMap;
 
-/// Conversations looked at by one statement.
-const CONVERSATIONS_PER_STEP: u64 = 1_000;
+/// A candidate's partition has to be here; its clock says which of its log SQL has.
+const HERE: &str = "JOIN partition_state s ON s.partition = (c.cid >> 14) & 255 AND s.home = 1";
 
-/// Purges until nothing is left or `is_over` says so; gives the number of messages.
+/// Purges until nothing is left or `is_over` says so; gives the number of messages. A server that is away keeps
+/// nobody from the others.
 pub(super) async fn expire<R: Redis, P: Postgres>(
     store: &Tiered<R, P>,
     is_over: impl Fn() -> bool,
 ) -> Result<u64> {
-    let up_to = store.expired_up_to();
-    if up_to.is_none() {
-        return Ok(0);
-    }
-    // A run that is too short for all conversations begins elsewhere than the one before.
-    let begin = (store.settings.random)() as u64 % (up_to.number() + 1);
-    let begin = MsgId::new(begin).unwrap_or_default();
-    let mut purged = 0;
-    let mut failure = None;
-    for database in &store.databases {
-        for (after, up_to_cid) in [(begin, MsgId::MAX), (MsgId::NONE, begin)] {
-            match purge(database, after, up_to_cid, up_to, &is_over).await {
-                Ok(count) => purged += count,
-                Err(error) => failure = Some(error),
+    layout::check(store).await?;
+    let now_ms = store.now_ms();
+    let mut run = Run { store, now_ms, is_over, purged: 0, failure: None };
+    for database in 0..store.databases.len() {
+        for scan in Scan::all(&store.settings.retention, now_ms) {
+            for (after, last) in scan.parts((store.settings.random)()) {
+                let walked = run.walk(database, &scan, after, last).await;
+                run.note(walked);
             }
         }
     }
-    failure.map_or(Ok(purged), Err)
+    run.failure.map_or(Ok(run.purged), Err)
 }
 
-/// Purges messages of the conversations after `after` and up to `last_cid`.
-async fn purge<P: Postgres>(
-    db: &P,
-    mut after: MsgId,
-    last_cid: MsgId,
-    up_to: MsgId,
-    is_over: &impl Fn() -> bool,
-) -> Result<u64> {
-    let mut purged = 0;
-    while !is_over() && after < last_cid {
-        let (count, last) = step(db, after, up_to).await?;
-        purged += count;
-        if count < EXPIRE_ROWS_MAX as u64 {
-            let Some(last) = last else { break };
-            purged += segments::purge(db, after, last, up_to, is_over).await?;
-            after = last;
+struct Run<'a, R, P, F> {
+    store: &'a Tiered<R, P>,
+    /// When it began, in milliseconds since 1970.
+    now_ms: u64,
+    is_over: F,
+    /// Messages.
+    purged: u64,
+    failure: Option<im_domain::Error>,
+}
+
+impl<R: Redis, P: Postgres, F: Fn() -> bool> Run<'_, R, P, F> {
+    fn note(&mut self, outcome: Result<()>) {
+        self.failure = outcome.err().or(self.failure.take());
+    }
+
+    /// Purges conversations of a database after a spot, up to a key.
+    async fn walk(&mut self, database: usize, scan: &Scan, mut after: Spot, last: i64) -> Result<()> {
+        let statement = scan.statement(", s.clock", HERE, |number| format!("${number}::bigint"));
+        let db = self.store.database(database)?;
+        while !(self.is_over)() {
+            let parameters = Scan::parameters(after, last, EXPIRE_CONVERSATIONS_MAX);
+            let rows = db.query(&statement, parameters).await?;
+            let is_last = rows.len() < EXPIRE_CONVERSATIONS_MAX;
+            let mut expired: BTreeMap<usize, Vec<Expired>> = BTreeMap::new();
+            for mut row in rows {
+                let candidate = Candidate::read(&mut row)?;
+                after = candidate.spot;
+                if let Some(one) = Expired::of(self.store, &candidate, self.now_ms, row.msg_id()?)? {
+                    expired.entry(self.store.node_of(one.place.partition)).or_default().push(one);
+                }
+            }
+            for (node, expired) in expired {
+                let purged = self.purge(database, node, expired).await;
+                self.note(purged);
+            }
+            if is_last {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Purges conversations of one server and one database: all of them once, and then those that have more.
+    async fn purge(&mut self, database: usize, node: usize, expired: Vec<Expired>) -> Result<()> {
+        let doomed = let_go(self.store, node, expired).await?;
+        let db = self.store.database(database)?;
+        // Segments are older than rows.
+        for one in &doomed {
+            self.purged += segments::purge(db, one, &self.is_over).await?;
+        }
+        let (purged, left) = purge::step(db, &doomed).await?;
+        self.purged += purged;
+        for one in doomed.into_iter().filter(|one| left.contains(&one.cid)) {
+            let mut has_more = true;
+            while has_more && !(self.is_over)() {
+                let (purged, left) = purge::step(db, std::slice::from_ref(&one)).await?;
+                self.purged += purged;
+                has_more = !left.is_empty();
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A conversation of which something has expired, as SQL knows it.
+struct Expired {
+    place: Place,
+    doomed: Doomed,
+    /// What scripts are told of the tenant's retention.
+    times: String,
+    /// SQL has the partition's log up to this stamp.
+    in_sql: MsgId,
+}
+
+impl Expired {
+    fn of<R: Redis, P: Postgres>(
+        store: &Tiered<R, P>,
+        candidate: &Candidate,
+        now_ms: u64,
+        in_sql: MsgId,
+    ) -> Result<Option<Self>> {
+        let up_to = candidate.expired_up_to(&store.settings.retention, now_ms);
+        if up_to < candidate.oldest {
+            return Ok(None);
+        }
+        let id = ConversationId::parse(candidate.name.as_str())?;
+        let cid = MsgId::from_sql(candidate.cid);
+        Ok(Some(Self {
+            place: Place::of(&candidate.tenant, &id),
+            doomed: Doomed { cid, up_to, retention_ms: candidate.retention_ms },
+            times: super::retention::times(store, &candidate.tenant),
+            in_sql,
+        }))
+    }
+}
+
+/// Takes what has expired of conversations of a server out of the hot store; gives what SQL may purge.
+async fn let_go<R: Redis, P: Postgres>(
+    store: &Tiered<R, P>,
+    node: usize,
+    expired: Vec<Expired>,
+) -> Result<Vec<Doomed>> {
+    let keys: Vec<String> =
+        expired.iter().flat_map(|one| [one.place.clock(), one.place.head(), one.place.messages()]).collect();
+    let arguments =
+        expired.iter().flat_map(|one| arguments![one.times.as_str(), stamp::text(one.in_sql)]).collect();
+    let (word, mut reply) = store.ask_node(node, &script::EXPIRE, &keys, arguments).await?;
+    if word != "ok" {
+        return Err(unknown_word("expire", &word));
+    }
+    let mut doomed = Vec::with_capacity(expired.len());
+    for Expired { doomed: mut one, .. } in expired {
+        if let Some(hot) = read::id_or_none(&mut reply)? {
+            one.up_to = one.up_to.min(hot);
+        }
+        if !one.up_to.is_none() {
+            doomed.push(one);
         }
     }
-    Ok(purged)
-}
-
-/// Purges messages of the conversations after `after`: how many, and the last conversation looked at
-/// (none: there is none).
-async fn step<P: Postgres>(db: &P, after: MsgId, up_to: MsgId) -> Result<(u64, Option<MsgId>)> {
-    const STATEMENT: &str = "
-        WITH part AS MATERIALIZED (
-            SELECT c.cid FROM conversation c
-            JOIN partition_state s ON s.partition = (c.cid >> 14) & 255 AND s.home = 1
-            WHERE c.cid > $1::bigint ORDER BY c.cid LIMIT $3::bigint),
-        doomed AS MATERIALIZED (
-            SELECT x.cid, x.msg_id FROM part s CROSS JOIN LATERAL (
-                SELECT cid, msg_id FROM message m WHERE m.cid = s.cid AND m.msg_id <= $2::bigint
-                ORDER BY m.msg_id LIMIT $4::bigint) x
-            LIMIT $4::bigint),
-        gone AS (DELETE FROM message m USING doomed d WHERE m.cid = d.cid AND m.msg_id = d.msg_id
-            RETURNING m.cid, m.copy_of),
-        untraced AS (DELETE FROM revision v USING (
-                SELECT DISTINCT x.cid, x.msg_id FROM part s CROSS JOIN LATERAL (
-                    SELECT cid, msg_id FROM revision r WHERE r.cid = s.cid AND r.msg_id <= $2::bigint
-                    ORDER BY r.msg_id LIMIT $4::bigint) x
-                LIMIT $4::bigint) d
-            WHERE v.cid = d.cid AND v.msg_id = d.msg_id),
-        counted AS (UPDATE conversation c SET stored = c.stored - g.shown
-            FROM (SELECT cid, count(*) AS shown FROM gone WHERE coalesce(copy_of, 0) = 0 GROUP BY cid) g
-            WHERE c.cid = g.cid)
-        SELECT (SELECT count(*) FROM gone), (SELECT max(cid) FROM part)";
-    let parameters = params![after, up_to, CONVERSATIONS_PER_STEP, EXPIRE_ROWS_MAX as u64];
-    let mut rows = db.query(STATEMENT, parameters).await?;
-    match rows.first_mut() {
-        Some(row) => Ok((row.count()?, row.opt_msg_id()?)),
-        None => Ok((0, None)),
-    }
+    Ok(doomed)
 }

@@ -161,7 +161,7 @@ async fn complete<R: Redis, P: Postgres>(
     keys: &[String],
 ) -> Result<()> {
     const STATEMENT: &str = "
-        SELECT c.name, greatest(c.head_msg_id, c.cid), c.member_count
+        SELECT c.name, greatest(c.shown_msg_id, c.cid), c.member_count
         FROM member m JOIN conversation c ON c.cid = m.cid
         WHERE m.tenant = $1::text AND m.user_id = $2::text";
     every_partition_is_listed(store).await?;

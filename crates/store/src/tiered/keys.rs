@@ -21,6 +21,7 @@
 //! | `im:{p}:r:<c>` | hash | message id → of its last revision the control message, that one's `seq`, the stamp, the action, and how many edits there were: hot messages that were revised | with the message, until SQL has it |
 //! | `im:{p}:e:<c>` | hash | message id → what it says since it was edited | as above |
 //! | `im:{p}:x:<c>` | sorted set | messages that were taken back, by their place among those that count; not those that all members had read when it was made | with the head |
+//! | `im:{p}:y:<c>` | sorted set, all of score 0 | what users have hidden: `user/c/id`, of what would be unread for the user, and `user/s/id`; hot messages, the last one, what is yet to reach SQL, and what is unread | with the head |
 //! | `im:{p}:d:<c>/<sender>/<clientMsgId>` | string | idempotency marker: ms, low, `seq`, fingerprint | as configured, a day |
 //! | `im:{p}:a:<c>` | string | the conversation that is a pair's chat instead of `<c>` | for ever |
 //! | `im:{p}:t:<c>` | hash `life`, `said`, `width/<user>`, `member/<user>`, `other/<user>` | number of the last change of each kind that this server was told of a conversation of another one | a day |

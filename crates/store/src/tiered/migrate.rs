@@ -14,7 +14,9 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
     (2, "revisions", include_str!("../../migrations/postgres/0002_revisions.sql")),
     (3, "users", include_str!("../../migrations/postgres/0003_users.sql")),
     (4, "versions", include_str!("../../migrations/postgres/0004_versions.sql")),
-    (5, "segments", include_str!("../../migrations/postgres/0005_segments.sql")),
+    (5, "hidden", include_str!("../../migrations/postgres/0005_hidden.sql")),
+    (6, "retention", include_str!("../../migrations/postgres/0006_retention.sql")),
+    (7, "segments", include_str!("../../migrations/postgres/0007_segments.sql")),
 ];
 /// Names the lock that steps take; any number will do that nothing else in the database uses.
 const LOCK: i64 = 0x696d_2d73_746f_7265;

@@ -24,6 +24,7 @@ mod drain;
 mod entry;
 mod expire;
 mod global;
+mod hide;
 mod history;
 mod home;
 mod index;
@@ -40,6 +41,7 @@ mod read;
 mod read_position;
 pub mod rebalance;
 mod record;
+mod retention;
 mod revise;
 mod revised;
 mod rows;
@@ -71,6 +73,7 @@ use im_domain::limits::RETRY_AFTER_MS;
 use im_domain::message::{Ack, Draft, Receipt};
 use im_domain::page::{Found, Page, PageQuery, SyncPage, SyncQuery};
 use im_domain::push::{Due, PushRules, PushSettings, PushSettingsChange};
+use im_domain::retention::RetentionRules;
 use im_domain::revision::{Revised, Revision, RevisionRules, Version};
 use im_domain::storage::{Actor, Storage};
 use im_domain::tier::TierRules;
@@ -104,8 +107,8 @@ pub struct Settings {
     /// Tells one list of servers from another: with another list the store looks at what lives where
     /// before it serves.
     pub servers: String,
-    /// How long messages are kept, in milliseconds; 0: for ever.
-    pub retention_ms: u64,
+    /// How long messages are kept.
+    pub retention: RetentionRules,
     pub hot_durability: HotDurability,
     /// Entries a partition's log may hold before writes are refused, 1 to
     /// [`limits::BACKLOG_ENTRIES_MAX`].
@@ -160,11 +163,6 @@ impl<R: Redis, P: Postgres> Tiered<R, P> {
 
     fn random_name(&self) -> String {
         format!("{:032x}", (self.settings.random)())
-    }
-
-    /// Messages up to this id have expired.
-    fn expired_up_to(&self) -> MsgId {
-        im_domain::msg_id::expired_up_to(self.now_ms(), self.settings.retention_ms)
     }
 
     fn node_of(&self, partition: u8) -> usize {
@@ -298,6 +296,15 @@ impl<R: Redis, P: Postgres> Storage for Tiered<R, P> {
 
     async fn revise(&self, actor: &Actor, revision: &Revision) -> Result<Revised> {
         revise::revise(self, actor, revision).await
+    }
+
+    async fn hide(
+        &self,
+        actor: &Actor,
+        conversation: &ConversationId,
+        ids: &[MsgId],
+    ) -> Result<Vec<Result<()>>> {
+        hide::hide(self, actor, conversation, ids).await
     }
 
     async fn versions(

@@ -45,7 +45,7 @@ pub(super) async fn settings<R: Redis, P: Postgres>(
     for (id, is_muted) in &mut mine {
         let wanted = wanted.as_ref().map_or(*is_muted, |wanted| wanted.contains(id));
         if wanted != *is_muted {
-            let change = ConversationChange { muted: Some(wanted), history: None };
+            let change = ConversationChange { muted: Some(wanted), ..ConversationChange::default() };
             super::settings::update(store, actor, id, &change).await?;
             *is_muted = wanted;
         }
@@ -65,7 +65,7 @@ async fn muted<R: Redis, P: Postgres>(
 ) -> Result<BTreeMap<ConversationId, bool>> {
     let places = list::names(store, actor).await?;
     let asked = places.into_iter().map(|place| (place, actor.user.clone())).collect::<Vec<_>>();
-    let standings = standing::all(store, &asked).await?;
+    let standings = standing::all(store, &actor.tenant, &asked).await?;
     let mut found = BTreeMap::new();
     for ((place, _), standing) in asked.iter().zip(standings) {
         if let Some(standing) = standing {

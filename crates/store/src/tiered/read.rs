@@ -2,17 +2,18 @@
 
 use super::keys::Place;
 use super::record::{Record, summary_of_start};
+use super::retention::times;
 use super::revised::Become;
+use super::rows::Sight;
 use super::warm::{Warmth, warm};
 use super::{Tiered, limits, rows, script, stamp, unknown_word};
 use crate::arguments;
 use crate::postgres::Postgres;
 use crate::redis::{Argument, Redis, Reply};
-use im_domain::conversation::History;
 use im_domain::message::{Message, Quote, QuoteStatus, Status, summary_of_bytes};
 use im_domain::page::{Direction, Range};
 use im_domain::storage::Actor;
-use im_domain::{Error, MsgId, Result};
+use im_domain::{Error, MsgId, Result, UserId};
 use std::collections::HashMap;
 
 /// What a reader has to know of a hot conversation.
@@ -25,7 +26,7 @@ pub(super) struct Head {
     pub hot: MsgId,
     /// Up to this id the reader sees nothing.
     pub floor: MsgId,
-    /// Where a search for types was cut off.
+    /// Where a search behind other messages was cut off.
     pub scanned: Option<MsgId>,
 }
 
@@ -52,16 +53,18 @@ pub(super) async fn ask_hot<R: Redis, P: Postgres>(
 }
 
 impl Head {
+    pub fn sight<'a>(&self, actor: &'a Actor) -> Sight<'a> {
+        Sight { cid: self.cid, floor: self.floor, user: &actor.user }
+    }
+
     /// Takes the first values that `page.lua`, `get.lua` and `sync.lua` give.
-    pub fn take(reply: &mut Reply, expired: MsgId) -> Result<Self> {
+    pub fn take(reply: &mut Reply) -> Result<Self> {
         let epoch = reply.text()?;
         let cid = id(reply)?;
-        let from_join = i64::try_from(reply.number()?).ok() == Some(History::FromJoin.number());
+        let floor = id(reply)?;
         let seq = reply.number()?;
         let (last, hot) = (id(reply)?, id(reply)?);
-        let joined = joined_at(&reply.text()?)?;
         let scanned = stamp::parse(&reply.text()?);
-        let floor = if from_join { expired.max(joined) } else { expired };
         Ok(Self { epoch, cid, seq, last, hot, floor, scanned })
     }
 }
@@ -72,18 +75,14 @@ pub(super) fn id(reply: &mut Reply) -> Result<MsgId> {
     stamp::parse(&text).ok_or_else(|| Error::internal(format!("expected a stamp in a reply, found {text}")))
 }
 
+/// A stamp of a reply that may be empty.
+pub(super) fn id_or_none(reply: &mut Reply) -> Result<Option<MsgId>> {
+    Ok(stamp::parse(&reply.text()?))
+}
+
 /// The life of a server, as scripts say it.
 pub(super) fn life(reply: &mut Reply) -> Result<u32> {
     u32::try_from(reply.number()?).map_err(|_| Error::internal("the life of a server is malformed"))
-}
-
-/// The join floor of a member as the hot store writes it.
-fn joined_at(member: &str) -> Result<MsgId> {
-    let mut parts = member.split(' ').skip(1).map(str::parse);
-    match (parts.next(), parts.next()) {
-        (Some(Ok(ms)), Some(Ok(low))) => Ok(stamp::join(ms, low)),
-        _ => Err(Error::internal("a member's entry in the hot store is malformed")),
-    }
 }
 
 /// A hot message as its reader sees it, and whether its quote has to be looked up in SQL.
@@ -135,6 +134,17 @@ fn value(value: &[u8]) -> Result<(u64, Record)> {
         .ok_or_else(|| Error::internal("a message in the hot store is malformed"))
 }
 
+/// Kind, `seq`, sender and summary of a stream entry's value of which at least the start is there.
+pub(super) fn start_of(value: &[u8]) -> Result<(u64, u64, UserId, String)> {
+    let start = || {
+        let kind = std::str::from_utf8(value.split(|byte| *byte == b'\n').next()?).ok()?.parse().ok()?;
+        let (seq, record) = body(value)?;
+        let (sender, summary) = summary_of_start(record)?;
+        Some((kind, seq, sender, summary))
+    };
+    start().ok_or_else(|| Error::internal("a message in the hot store is malformed"))
+}
+
 fn body(value: &[u8]) -> Option<(u64, &[u8])> {
     let mut parts = value.splitn(4, |byte| *byte == b'\n').skip(1);
     let seq = std::str::from_utf8(parts.next()?).ok()?.parse().ok()?;
@@ -146,6 +156,7 @@ pub(super) async fn hot_messages<R: Redis, P: Postgres>(
     store: &Tiered<R, P>,
     place: &Place,
     head: &Head,
+    actor: &Actor,
     reply: &mut Reply,
 ) -> Result<Vec<Message>> {
     let mut messages = Vec::with_capacity(reply.left() / 5);
@@ -156,7 +167,7 @@ pub(super) async fn hot_messages<R: Redis, P: Postgres>(
         messages.push(message);
     }
     if !cold.is_empty() {
-        let found = rows::quotes(store.sql(place.partition).await?, head.cid, &cold, head.floor).await?;
+        let found = rows::quotes(store.sql(place.partition).await?, head.sight(actor), &cold).await?;
         fill_quotes(&mut messages, &found);
     }
     Ok(messages)
@@ -177,19 +188,32 @@ pub(super) async fn range<R: Redis, P: Postgres>(
     place: &Place,
     range: &Range,
 ) -> Result<(Head, Vec<Message>)> {
+    let (head, hot) = hot_part(store, actor, place, range, 0).await?;
+    let hot = hot_rest(store, actor, place, range, head.scanned, hot).await?;
+    let messages = with_cold(store, actor, place, &head, range, hot).await?;
+    Ok((head, messages))
+}
+
+/// Goes on with the hot messages of a range where a search was cut off.
+pub(super) async fn hot_rest<R: Redis, P: Postgres>(
+    store: &Tiered<R, P>,
+    actor: &Actor,
+    place: &Place,
+    range: &Range,
+    mut scanned: Option<MsgId>,
+    mut hot: Vec<Message>,
+) -> Result<Vec<Message>> {
     let mut part = range.clone();
-    let mut hot = Vec::new();
-    let head = loop {
+    while let Some(id) = scanned {
+        match part.direction {
+            Direction::Up => part.below = id,
+            Direction::Down => part.above = id,
+        }
         let (head, messages) = hot_part(store, actor, place, &part, hot.len()).await?;
         hot.extend(messages);
-        match head.scanned {
-            Some(id) if part.direction == Direction::Up => part.below = id,
-            Some(id) => part.above = id,
-            None => break head,
-        }
-    };
-    let messages = with_cold(store, place, &head, range, hot).await?;
-    Ok((head, messages))
+        scanned = head.scanned;
+    }
+    Ok(hot)
 }
 
 async fn hot_part<R: Redis, P: Postgres>(
@@ -199,7 +223,6 @@ async fn hot_part<R: Redis, P: Postgres>(
     range: &Range,
     found: usize,
 ) -> Result<(Head, Vec<Message>)> {
-    let expired = store.expired_up_to();
     let below = if range.below == MsgId::MAX { "+".to_owned() } else { stamp::text(range.below) };
     let kinds: String = range.kinds.iter().map(|kind| format!("{},", kind.number())).collect();
     let kinds = if kinds.is_empty() { kinds } else { format!(",{kinds}") };
@@ -207,21 +230,23 @@ async fn hot_part<R: Redis, P: Postgres>(
     let arguments = arguments![
         actor.user.as_str(),
         range.direction.as_str(),
-        stamp::text(range.above.max(expired)),
+        stamp::text(range.above),
         below,
         wanted,
-        kinds
+        kinds,
+        times(store, &actor.tenant)
     ];
     let keys = [place.clock(), place.head(), place.members(), place.messages()];
     let (_, mut reply) = ask_hot(store, place, &script::PAGE, &keys, &arguments).await?;
-    let head = Head::take(&mut reply, expired)?;
-    let messages = hot_messages(store, place, &head, &mut reply).await?;
+    let head = Head::take(&mut reply)?;
+    let messages = hot_messages(store, place, &head, actor, &mut reply).await?;
     Ok((head, messages))
 }
 
 /// Adds to the hot messages of a range those that lie below, where there may be some.
 pub(super) async fn with_cold<R: Redis, P: Postgres>(
     store: &Tiered<R, P>,
+    actor: &Actor,
     place: &Place,
     head: &Head,
     range: &Range,
@@ -235,7 +260,7 @@ pub(super) async fn with_cold<R: Redis, P: Postgres>(
     if !may_have_some || (range.direction == Direction::Up && hot.len() >= wanted) {
         return Ok(hot);
     }
-    let mut cold = rows::range(store.sql(place.partition).await?, head.cid, &below, head.floor).await?;
+    let mut cold = rows::range(store.sql(place.partition).await?, head.sight(actor), &below).await?;
     match range.direction {
         Direction::Up => hot.append(&mut cold),
         Direction::Down => {
@@ -271,22 +296,21 @@ pub(super) async fn by_id<R: Redis, P: Postgres>(
     place: &Place,
     ids: &[MsgId],
 ) -> Result<HashMap<MsgId, Message>> {
-    let expired = store.expired_up_to();
-    let mut arguments = arguments![actor.user.as_str()];
+    let mut arguments = arguments![actor.user.as_str(), times(store, &actor.tenant)];
     arguments.extend(ids.iter().map(|id| Argument::from(stamp::text(*id))));
     let keys = [place.clock(), place.head(), place.members(), place.messages()];
     let (word, mut reply) = ask_hot(store, place, &script::GET, &keys, &arguments).await?;
     if word != "ok" {
         return Err(unknown_word("get", &word));
     }
-    let head = Head::take(&mut reply, expired)?;
-    let mut found = hot_messages(store, place, &head, &mut reply).await?;
+    let head = Head::take(&mut reply)?;
+    let mut found = hot_messages(store, place, &head, actor, &mut reply).await?;
     found.retain(|message| message.msg_id > head.floor);
     let is_cold = |id: &MsgId| *id < head.hot && *id > head.floor;
     let hot: Vec<MsgId> = found.iter().map(|message| message.msg_id).collect();
     let cold: Vec<MsgId> = ids.iter().copied().filter(|id| is_cold(id) && !hot.contains(id)).collect();
     if !cold.is_empty() {
-        found.extend(rows::by_id(store.sql(place.partition).await?, head.cid, &cold, head.floor).await?);
+        found.extend(rows::by_id(store.sql(place.partition).await?, head.sight(actor), &cold).await?);
     }
     Ok(found.into_iter().map(|message| (message.msg_id, message)).collect())
 }

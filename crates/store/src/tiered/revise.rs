@@ -8,6 +8,7 @@
 use super::cold::Cold;
 use super::keys::Place;
 use super::record::Record;
+use super::retention::times;
 use super::rows::SHOWN;
 use super::tell::{Tale, tell};
 use super::view::countable_up_to;
@@ -66,7 +67,7 @@ fn describe<R: Redis, P: Postgres>(
         actor.privileged,
         stamp::text(revision.msg_id),
         stamp::text(from),
-        stamp::text(store.expired_up_to()),
+        times(store, &actor.tenant),
         limits::EPOCH_SEQ_GAP,
         Record::control(&actor.user, revision.control(), &store.random_name()).encode(),
         revision.reason.as_deref().unwrap_or_default(),

@@ -2,11 +2,12 @@
 
 use super::keys::Place;
 use super::tell::{Tale, tell};
-use super::{Tiered, limits, read, script, unknown_word, view};
+use super::{Tiered, limits, persist, read, script, unknown_word, view};
 use crate::arguments;
 use crate::postgres::Postgres;
 use crate::redis::Redis;
 use im_domain::conversation::{Conversation, ConversationChange};
+use im_domain::retention::KeepFor;
 use im_domain::storage::Actor;
 use im_domain::{ConversationId, Error, Result};
 
@@ -28,7 +29,9 @@ pub(super) async fn update<R: Redis, P: Postgres>(
         change.history.map(|history| history.number().to_string()).unwrap_or_default(),
         store.settings.index_members_max,
         store.here(place.partition),
-        limits::INDEX_LIFE_S
+        limits::INDEX_LIFE_S,
+        change.keep_for.map_or_else(String::new, keep),
+        change.legal_hold.map_or("", |held| if held { "1" } else { "0" })
     ];
     let keys = place.written();
     let (word, mut reply) = read::ask_hot(store, &place, &script::UPDATE, &keys, &arguments).await?;
@@ -40,7 +43,26 @@ pub(super) async fn update<R: Redis, P: Postgres>(
         "manage" => {
             return Err(Error::forbidden_value("history", "only an owner or an administrator changes it"));
         }
+        "hold" => {
+            return Err(Error::forbidden_value(
+                "legalHold",
+                "only an administrator of the product changes it",
+            ));
+        }
+        "keep" => {
+            let reason = "only an owner or an administrator of a group changes it";
+            return Err(Error::forbidden_value("retentionMs", reason));
+        }
         word => return Err(unknown_word("update", word)),
     }
+    if change.legal_hold.is_some() {
+        // What is told to be held is purged no more, and stands in the audit: SQL has to know.
+        persist::reach_now(store, place.partition).await?;
+    }
     view::after_change(store, actor, conversation).await
+}
+
+/// As `update.lua` takes it.
+fn keep(keep_for: KeepFor) -> String {
+    keep_for.ms().map_or_else(|| "-".to_owned(), |ms| ms.to_string())
 }

@@ -24,6 +24,8 @@ pub(super) struct Standing {
     /// Number of the last change of the member's read position, and of the member's own settings.
     pub read_version: u64,
     pub set_version: u64,
+    /// Number of the change with which the member last hid something.
+    pub hidden_version: u64,
     /// Of a conversation that is hot: up to this number no change of any that its server was asked about is missing.
     pub seen_up_to: LookedUp,
 }
@@ -35,12 +37,11 @@ pub(super) async fn standing<R: Redis, P: Postgres>(
     actor: &Actor,
     places: &[Place],
 ) -> Result<HashMap<String, Standing>> {
-    let expired = store.expired_up_to();
     let mut found = HashMap::with_capacity(places.len());
     let mut is_cold: BTreeMap<usize, Vec<String>> = BTreeMap::new();
     let mut seen: BTreeMap<usize, LookedUp> = BTreeMap::new();
     for (node, places) in parts(store, places) {
-        let (last_change, views) = View::all(store, node, &places, Some(&actor.user)).await?;
+        let (last_change, views) = View::all(store, node, &places, Some(actor)).await?;
         let seen_up_to = *seen.entry(node).or_insert(last_change);
         for (place, mut view) in places.into_iter().zip(views) {
             complete(store, &place, &actor.user, &mut view).await?;
@@ -50,7 +51,7 @@ pub(super) async fn standing<R: Redis, P: Postgres>(
             match view.facts() {
                 Some(facts) => {
                     let id = ConversationId::parse(place.conversation())?;
-                    let standing = Standing::of(&view, facts, id, expired, seen_up_to)?;
+                    let standing = Standing::of(actor, &view, facts, id, seen_up_to)?;
                     found.extend(standing.map(|one| (place.name.clone(), one)));
                 }
                 None => {
@@ -66,7 +67,7 @@ pub(super) async fn standing<R: Redis, P: Postgres>(
                 let Some(facts) = view.facts() else { continue };
                 let name = format!("{}/{id}", actor.tenant);
                 found.extend(
-                    Standing::of(&view, facts, id, expired, LookedUp::default())?.map(|one| (name, one)),
+                    Standing::of(actor, &view, facts, id, LookedUp::default())?.map(|one| (name, one)),
                 );
             }
         }
@@ -76,21 +77,22 @@ pub(super) async fn standing<R: Redis, P: Postgres>(
 
 impl Standing {
     fn of(
+        actor: &Actor,
         view: &View,
         facts: &Facts,
         id: ConversationId,
-        expired: MsgId,
         seen_up_to: LookedUp,
     ) -> Result<Option<Self>> {
         let Some(member) = &facts.member else { return Ok(None) };
         Ok(Some(Self {
-            conversation: facts.conversation(id, &view.epoch, expired)?,
+            conversation: facts.conversation(actor, id, &view.epoch)?,
             head: facts.head(),
             placed: facts.placed,
             versions: facts.versions,
             is_cold: view.state != State::Hot,
             read_version: member.read_version,
             set_version: member.set_version,
+            hidden_version: member.hidden_version,
             seen_up_to,
         }))
     }

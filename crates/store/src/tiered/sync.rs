@@ -2,6 +2,7 @@
 
 use super::keys::Place;
 use super::read::{self, Head};
+use super::retention::times;
 use super::{Tiered, devices, limits, rows, script, stamp, unknown_word};
 use crate::postgres::Postgres;
 use crate::redis::{Redis, Reply};
@@ -35,7 +36,8 @@ pub(super) async fn sync<R: Redis, P: Postgres>(
         kinds: Vec::new(),
         limit: query.limit,
     };
-    let mut messages = read::with_cold(store, &follower.place, &place.head, &range, hot).await?;
+    let hot = read::hot_rest(store, actor, &follower.place, &range, place.head.scanned, hot).await?;
+    let mut messages = read::with_cold(store, actor, &follower.place, &place.head, &range, hot).await?;
     let has_more = cut(&mut messages, query.limit, &mut { PAGE_CONTENT_BYTES_MAX });
     let cursor = messages.last().map_or(start, |message| message.msg_id);
     let position = match query.auto_advance && cursor > place.position {
@@ -77,8 +79,8 @@ struct Standing {
 }
 
 impl Standing {
-    fn take(reply: &mut Reply, expired: MsgId) -> Result<Self> {
-        let head = Head::take(reply, expired)?;
+    fn take(reply: &mut Reply) -> Result<Self> {
+        let head = Head::take(reply)?;
         let lost = match reply.text()?.as_str() {
             "epoch" => Some(ResetReason::EpochChanged),
             "ahead" => Some(ResetReason::PositionAhead),
@@ -103,7 +105,6 @@ impl<R: Redis, P: Postgres> Follower<'_, R, P> {
         confirmed: Option<MsgId>,
         limit: u64,
     ) -> Result<(Standing, Vec<Message>)> {
-        let expired = self.store.expired_up_to();
         let place = &self.place;
         let arguments = arguments![
             u64::from(place.partition),
@@ -113,7 +114,7 @@ impl<R: Redis, P: Postgres> Follower<'_, R, P> {
             self.device.as_str(),
             epoch,
             confirmed.map(stamp::text).unwrap_or_default(),
-            stamp::text(expired),
+            times(self.store, &self.actor.tenant),
             limit
         ];
         let keys = place.written();
@@ -123,8 +124,9 @@ impl<R: Redis, P: Postgres> Follower<'_, R, P> {
             match word.as_str() {
                 "unplaced" => self.recall().await?,
                 "ok" => {
-                    let standing = Standing::take(&mut reply, expired)?;
-                    let messages = read::hot_messages(self.store, place, &standing.head, &mut reply).await?;
+                    let standing = Standing::take(&mut reply)?;
+                    let messages =
+                        read::hot_messages(self.store, place, &standing.head, self.actor, &mut reply).await?;
                     return Ok((standing, messages));
                 }
                 word => return Err(unknown_word("sync", word)),
@@ -188,13 +190,34 @@ impl<R: Redis, P: Postgres> Follower<'_, R, P> {
         if start.is_none() || start >= head.floor {
             return Ok(None);
         }
-        let next = messages.first().map_or(head.seq + 1, |message| message.seq);
-        let follows = self.seq_at(standing, start).await?.is_some_and(|seq| seq + 1 == next);
-        if follows {
+        let given = messages.first().map_or(head.seq + 1, |message| message.seq);
+        let before = self.seq_at(standing, start).await?;
+        let follows = |next: u64| before.is_some_and(|seq| seq + 1 == next);
+        if follows(given) || self.first_kept(head).await?.is_some_and(follows) {
             return Ok(None);
         }
         let oldest = read::oldest(self.store, self.actor, &self.place).await?;
         Ok(Some(Reset { reason: ResetReason::Expired, oldest }))
+    }
+
+    /// `seq` of the oldest message that is kept, even if it is hidden from the user.
+    async fn first_kept(&self, head: &Head) -> Result<Option<u64>> {
+        if head.floor.number() + 1 < head.hot.number() {
+            let db = self.store.sql(self.place.partition).await?;
+            let cold = rows::seq_after(db, head.cid, head.floor).await?;
+            if cold.is_some() {
+                return Ok(cold);
+            }
+        }
+        let after = format!("({}", stamp::text(head.floor));
+        let first = arguments![self.place.messages(), after, "+", "COUNT", 1_u64];
+        let node = self.store.node(self.store.node_of(self.place.partition))?;
+        let mut entry = Reply::new(node.redis.command("XRANGE", first).await?);
+        if entry.left() == 0 {
+            return Ok(None);
+        }
+        let (_id, _field) = (entry.text()?, entry.text()?);
+        Ok(Some(read::start_of(&entry.bytes()?)?.1))
     }
 
     /// `seq` of the newest message up to `start`, as far as it is known.

@@ -143,6 +143,7 @@ struct Audience {
     said: u64,
     changed: u64,
     placed: u64,
+    revised: u64,
     /// All members.
     members: BTreeSet<String>,
 }
@@ -157,11 +158,12 @@ impl Audience {
         let is_wide = reply.number()? == 1;
         let last_change = LookedUp { life: read::life(&mut reply)?, number: reply.number()? };
         let (said, changed, placed) = (reply.number()?, reply.number()?, reply.number()?);
+        let revised = reply.number()?;
         let mut members = BTreeSet::new();
         while reply.left() > 0 {
             members.insert(reply.text()?);
         }
-        Ok(Self { is_wide, last_change, said, changed, placed, members })
+        Ok(Self { is_wide, last_change, said, changed, placed, revised, members })
     }
 }
 
@@ -171,24 +173,17 @@ pub(super) async fn repeat<R: Redis, P: Postgres>(store: &Tiered<R, P>, entries:
     if store.nodes.len() == 1 {
         return Ok(());
     }
-    let mut said = BTreeSet::new();
+    let (mut said, mut revised) = (BTreeSet::new(), BTreeSet::new());
     for entry in entries {
         match &entry.body {
-            Body::Message(_) => {
+            Body::Message(message) if message.record.control.is_none() => {
                 said.insert(&entry.place);
             }
-            Body::Read(read) => {
-                let mut tale = Tale { version: read.version, ..Tale::default() };
-                tale.add(Op::Other, &read.user);
-                let tale = elsewhere(store, &entry.place, tale)?;
-                if !tale.ops.is_empty() {
-                    // Of no conversation: the server's last change alone.
-                    let node = store.node_of(entry.place.partition);
-                    let (last_change, _) = View::all(store, node, &[], None).await?;
-                    let tale = Tale { ops: tale.ops, ..Tale::of(last_change, read.version) };
-                    tell(store, &entry.place, &tale).await?;
-                }
+            Body::Revision(_) => {
+                revised.insert(&entry.place);
             }
+            Body::Read(read) => repeat_own(store, &entry.place, &read.user, read.version).await?,
+            Body::Hidden(hidden) => repeat_own(store, &entry.place, &hidden.user, hidden.version).await?,
             Body::Conversation(made) => {
                 let joined = made.members.iter().map(|(user, _)| user).collect();
                 let change = Change { version: made.version, joined, ..Change::default() };
@@ -203,13 +198,47 @@ pub(super) async fn repeat<R: Redis, P: Postgres>(store: &Tiered<R, P>, entries:
     }
     for place in said {
         let audience = Audience::of(store, place).await?;
-        if !audience.is_wide {
-            let mut tale = Tale::of(audience.last_change, audience.said);
-            audience.members.iter().for_each(|user| tale.add(Op::Said, user));
-            tell(store, place, &elsewhere(store, place, tale)?).await?;
-        }
+        repeat_to_all(store, place, &audience, Op::Said, audience.said).await?;
+    }
+    for place in revised {
+        let audience = Audience::of(store, place).await?;
+        repeat_to_all(store, place, &audience, Op::Other, audience.revised).await?;
     }
     Ok(())
+}
+
+/// Of what concerns all members, unless they are too many to be told.
+async fn repeat_to_all<R: Redis, P: Postgres>(
+    store: &Tiered<R, P>,
+    place: &Place,
+    audience: &Audience,
+    op: Op,
+    version: u64,
+) -> Result<()> {
+    if audience.is_wide {
+        return Ok(());
+    }
+    let mut tale = Tale::of(audience.last_change, version);
+    audience.members.iter().for_each(|user| tale.add(op, user));
+    tell(store, place, &elsewhere(store, place, tale)?).await
+}
+
+/// Of what concerns one user alone.
+async fn repeat_own<R: Redis, P: Postgres>(
+    store: &Tiered<R, P>,
+    place: &Place,
+    user: &str,
+    version: u64,
+) -> Result<()> {
+    let mut tale = Tale::default();
+    tale.add(Op::Other, user);
+    let tale = elsewhere(store, place, tale)?;
+    if tale.ops.is_empty() {
+        return Ok(());
+    }
+    // Of no conversation: the server's last change alone.
+    let (last_change, _) = View::all(store, store.node_of(place.partition), &[], None).await?;
+    tell(store, place, &Tale { ops: tale.ops, ..Tale::of(last_change, version) }).await
 }
 
 /// A change of members or settings, as the log has it.
@@ -235,7 +264,7 @@ impl<'a> Change<'a> {
             left: &change.removed,
             muted_by: change.muted.as_ref().map(|(user, _)| user),
             is_crossing: (before > told_max) != (change.members > told_max),
-            concerns_all: change.muted.is_none() || change.history.is_some(),
+            concerns_all: change.is_common(),
         }
     }
 }

@@ -1,11 +1,11 @@
-//! Old messages move from rows into cold segments (ADR 0016).
+//! Old messages move from rows into cold segments (ADR 0018).
 //!
 //! Of each conversation a batch is read, packed, unpacked and compared, and then one statement puts the segment in
 //! the place of the rows, if these are still what was read. Killed anywhere, it is repeated safely. The newest message
 //! that readers see, and what came after it, stays a row: lists and what makes a conversation hot need no segment.
 
 use super::cold::replace::{COLUMNS, Replacement, Taken, replace};
-use super::{Tiered, layout, limits};
+use super::{Tiered, adopt, layout, limits};
 use crate::cold::{Stored, after, before, pack, record};
 use crate::params;
 use crate::postgres::Postgres;
@@ -22,6 +22,7 @@ pub(super) async fn tier<R: Redis, P: Postgres>(
     let Some(up_to) = store.settings.tier.up_to(store.now_ms()) else { return Ok(0) };
     // Nothing is written where another list of servers belongs.
     layout::check(store).await?;
+    adopt::check_nodes(store).await?;
     let mut run = Run { store, up_to, moved: 0, failure: None };
     for db in &store.databases {
         if let Err(error) = run.all_of(db, &is_over).await {
@@ -147,6 +148,7 @@ impl<R: Redis, P: Postgres> Mover<'_, R, P> {
             new: &new,
             taken,
             back: None,
+            expires: None,
         };
         match replace(self.db, &change).await? {
             true => Ok(count),

@@ -2,6 +2,7 @@
 
 use super::cold::Cold;
 use super::keys::Place;
+use super::retention::{expired_up_to, times_in_sql};
 use super::rows::SHOWN;
 use super::{Tiered, home, limits, overloaded, persist};
 use crate::cold::is_shown;
@@ -27,7 +28,7 @@ pub(super) async fn versions<R: Redis, P: Postgres>(
     let place = Place::of(&actor.tenant, conversation);
     persist::reach_now(store, place.partition).await?;
     let cid = find(store, &place).await?;
-    let versions = version_row::versions(rows(store, &place, cid, msg_id).await?)?;
+    let versions = version_row::versions(rows(store, actor, &place, cid, msg_id).await?)?;
     note(store, actor, &place, msg_id).await?;
     Ok(versions)
 }
@@ -43,6 +44,7 @@ async fn find<R: Redis, P: Postgres>(store: &Tiered<R, P>, place: &Place) -> Res
 /// anything is, whenever SQL has learnt of it.
 async fn rows<R: Redis, P: Postgres>(
     store: &Tiered<R, P>,
+    actor: &Actor,
     place: &Place,
     cid: MsgId,
     msg_id: MsgId,
@@ -53,16 +55,22 @@ async fn rows<R: Redis, P: Postgres>(
                 content
             FROM revision WHERE cid = $1::bigint AND msg_id = $2::bigint
             UNION ALL
-            SELECT 2, 0, msg_id, sender, kind, ''::bytea, content FROM message
-            WHERE cid = $1::bigint AND msg_id = $2::bigint AND msg_id > $3::bigint AND {SHOWN}) v
-        ORDER BY place, id"
+            SELECT 2, 0, x.msg_id, x.sender, x.kind, ''::bytea, x.content
+            FROM message x JOIN conversation c ON c.cid = x.cid
+            WHERE x.cid = $1::bigint AND x.msg_id = $2::bigint AND x.msg_id > {} AND {SHOWN}) v
+        ORDER BY place, id",
+        expired_up_to("$3")
     );
     let db = store.sql(place.partition).await?;
-    let expired = store.expired_up_to();
-    let mut rows = db.query(&statement, params![cid, msg_id, expired]).await?;
-    let cold = Cold { db, cid };
-    if cold.is_packed(msg_id).await? && msg_id > expired {
-        let found = cold.find(&[msg_id]).await?.remove(&msg_id).filter(is_shown);
+    let parameters = || vec![cid.into(), msg_id.into(), times_in_sql(store, &actor.tenant)];
+    let mut rows = db.query(&statement, parameters()).await?;
+    let packed = format!(
+        "SELECT 1 FROM conversation c WHERE c.cid = $1::bigint AND c.cold_msg_id >= $2::bigint AND $2::bigint > {}
+            AND NOT EXISTS (SELECT 1 FROM message WHERE cid = c.cid AND msg_id = $2::bigint)",
+        expired_up_to("$3")
+    );
+    if !db.query(&packed, parameters()).await?.is_empty() {
+        let found = Cold { db, cid }.find(&[msg_id]).await?.remove(&msg_id).filter(is_shown);
         rows.extend(found.map(version_row::packed));
     }
     Ok(rows)

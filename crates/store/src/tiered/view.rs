@@ -2,6 +2,9 @@
 
 use super::cold::Cold;
 use super::keys::Place;
+use super::retention::{expired_up_to, times, times_in_sql};
+use super::revised::Become;
+use super::rows::{SHOWN, is_hidden};
 use super::version::version_of;
 use super::warm::{Warmth, warm};
 use super::{Tiered, limits, read, script, stamp};
@@ -11,9 +14,14 @@ use crate::sql::{Row, Value};
 use crate::{arguments, params};
 use im_domain::conversation::{Conversation, ConversationKind, History, LastMessage};
 use im_domain::global::LookedUp;
+use im_domain::limits::LAST_LOOK_MAX;
 use im_domain::message::{Kind, SUMMARY_BYTES, Status, summary_of_bytes};
+use im_domain::retention::Keeping;
 use im_domain::storage::Actor;
 use im_domain::{ConversationId, Error, MsgId, Result, UserId};
+
+/// What scripts are told who have no user to ask for.
+const NOTHING_EXPIRES: &str = "0 0 0 0";
 
 /// Whether the hot store has a conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,6 +60,10 @@ pub(super) struct Facts {
     shown_status: Status,
     /// Messages after the member's read position that count and were taken back.
     recalled: u64,
+    /// Those that have not expired and would be unread, had the member not hidden them; nobody has taken them back.
+    hidden: u64,
+    /// The member has hidden the last message, and the newest that is left is in SQL below this one, if anywhere.
+    left_below: Option<MsgId>,
     /// Numbers of the last message, of the last change of members or settings, and of the last revision;
     /// 0: not known.
     pub versions: Versions,
@@ -63,6 +75,9 @@ pub(super) struct Facts {
     oldest: Option<(MsgId, u64)>,
     /// Of a member who has read nothing that has not expired: how many of its own count and have not.
     own_kept: u64,
+    own: Keeping,
+    /// The newest message that has expired.
+    expired: MsgId,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -83,6 +98,8 @@ pub(super) struct Member {
     pub read_version: u64,
     /// The same of the member's own settings.
     pub set_version: u64,
+    /// The same of what the member has hidden; 0: not known.
+    pub hidden_version: u64,
 }
 
 impl View {
@@ -90,10 +107,10 @@ impl View {
     pub async fn of<R: Redis, P: Postgres>(
         store: &Tiered<R, P>,
         place: &Place,
-        user: Option<&UserId>,
+        actor: Option<&Actor>,
     ) -> Result<Self> {
         let places = std::slice::from_ref(place);
-        let (_, mut views) = Self::all(store, store.node_of(place.partition), places, user).await?;
+        let (_, mut views) = Self::all(store, store.node_of(place.partition), places, actor).await?;
         views.pop().ok_or_else(|| Error::internal("the script views gave no view"))
     }
 
@@ -102,15 +119,15 @@ impl View {
         store: &Tiered<R, P>,
         node: usize,
         places: &[Place],
-        user: Option<&UserId>,
+        actor: Option<&Actor>,
     ) -> Result<(LookedUp, Vec<Self>)> {
         let keys: Vec<String> = places
             .iter()
             .flat_map(|place| [place.clock(), place.head(), place.members(), place.own(), place.messages()])
             .collect();
-        let expired = stamp::text(store.expired_up_to());
-        // No user has an empty name.
-        let arguments = arguments![user.map_or("", UserId::as_str), expired];
+        // No user has an empty name. What has expired is of interest to users alone.
+        let times = actor.map_or_else(|| NOTHING_EXPIRES.to_owned(), |actor| times(store, &actor.tenant));
+        let arguments = arguments![actor.map_or("", |actor| actor.user.as_str()), times, LAST_LOOK_MAX];
         let (_, mut reply) = store.ask_node(node, &script::VIEWS, &keys, arguments).await?;
         let last_change = LookedUp { number: version(&mut reply)?, life: read::life(&mut reply)? };
         let views: Result<_> = places.iter().map(|_| Self::take(&mut reply)).collect();
@@ -127,7 +144,7 @@ impl View {
         if state == State::Hot {
             return Ok(Self { state, epoch, facts: Some(Facts::take(reply)?) });
         }
-        for _ in 0..26 {
+        for _ in 0..35 {
             reply.bytes()?;
         }
         Ok(Self { state, epoch, facts: None })
@@ -160,7 +177,12 @@ impl Facts {
         let oldest_count = reply.number()?;
         let oldest = stamp::parse(&reply.text()?).map(|id| (id, oldest_count));
         let (recalled, own_kept) = (reply.number()?, reply.number()?);
-        Ok(Self {
+        let hidden = reply.number()?;
+        let hidden_version = version(reply)?;
+        let member = member.map(|member| Member { hidden_version, ..member });
+        let own = Keeping { retention_ms: reply.text()?.parse().ok(), legal_hold: reply.text()? == "1" };
+        let expired = read::id(reply)?;
+        let mut facts = Self {
             cid,
             kind,
             history,
@@ -178,19 +200,55 @@ impl Facts {
             shown_seq,
             shown_status,
             recalled,
+            hidden,
+            left_below: None,
             versions,
             placed,
             member,
             oldest,
             own_kept,
-        })
+            own,
+            expired,
+        };
+        facts.take_left(reply)?;
+        Ok(facts)
+    }
+
+    /// What is the last message to who has hidden the last one.
+    fn take_left(&mut self, reply: &mut Reply) -> Result<()> {
+        let place = reply.text()?;
+        let id = stamp::parse(&reply.text()?);
+        let (start, revised) = (reply.bytes()?, Become::parse(reply.bytes()?)?);
+        if place.is_empty() {
+            return Ok(());
+        }
+        self.shown = MsgId::NONE;
+        match place.as_str() {
+            "hot" => self.show(id.unwrap_or_default(), &start, revised)?,
+            "sql" => self.left_below = id,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn show(&mut self, id: MsgId, start: &[u8], revised: Option<Become>) -> Result<()> {
+        let (kind, seq, sender, summary) = read::start_of(start)?;
+        (self.shown, self.shown_seq, self.last_kind) = (id, seq, kind);
+        self.last_sender = sender.into_string();
+        (self.last_summary, self.shown_status) = match revised {
+            None => (summary, Status::Normal),
+            Some(Become::Edited { content, .. }) => (summary_of_bytes(&content), Status::Normal),
+            Some(Become::Gone(status)) => (String::new(), status),
+        };
+        Ok(())
     }
 
     /// The last message, if this reader may see it.
-    fn last(&self, expired: MsgId) -> Result<Option<LastMessage>> {
+    fn last(&self) -> Result<Option<LastMessage>> {
         let joined = self.member.as_ref().filter(|_| self.history == History::FromJoin);
-        let floor = joined.map_or(expired, |member| expired.max(member.floor));
-        if self.shown <= floor {
+        let floor = joined.map_or(self.expired, |member| self.expired.max(member.floor));
+        // One that was purged has no sender any more.
+        if self.shown <= floor || self.last_sender.is_empty() {
             return Ok(None);
         }
         Ok(Some(LastMessage {
@@ -205,19 +263,19 @@ impl Facts {
     }
 
     /// Countable messages of others after the read position, and after what has expired.
-    fn unread(&self, expired: MsgId) -> u64 {
+    fn unread(&self) -> u64 {
         let Some(member) = &self.member else { return 0 };
-        if self.is_behind(expired) {
+        if self.is_behind() {
             let kept = self.oldest.map_or(0, |(_, count)| (self.count + 1).saturating_sub(count));
-            return kept.saturating_sub(self.own_kept + self.recalled);
+            return kept.saturating_sub(self.own_kept + self.recalled + self.hidden);
         }
         let own = member.own.saturating_sub(member.read_own);
-        self.count.saturating_sub(member.read_count).saturating_sub(own + self.recalled)
+        self.count.saturating_sub(member.read_count).saturating_sub(own + self.recalled + self.hidden)
     }
 
     /// Whether the member has read nothing that has not expired.
-    fn is_behind(&self, expired: MsgId) -> bool {
-        !expired.is_none() && self.member.as_ref().is_some_and(|member| member.read < expired)
+    fn is_behind(&self) -> bool {
+        !self.expired.is_none() && self.member.as_ref().is_some_and(|member| member.read < self.expired)
     }
 
     /// The newest message.
@@ -225,20 +283,60 @@ impl Facts {
         self.last
     }
 
-    pub fn conversation(&self, id: ConversationId, epoch: &str, expired: MsgId) -> Result<Conversation> {
+    pub fn conversation(&self, actor: &Actor, id: ConversationId, epoch: &str) -> Result<Conversation> {
         Ok(Conversation {
             id,
             kind: self.kind,
             member_count: self.members,
-            last: self.last(expired)?,
+            last: self.last()?,
             head_seq: self.seq,
-            unread: self.unread(expired),
+            unread: self.unread(),
             read_msg_id: self.member.as_ref().map_or(MsgId::NONE, |member| member.read),
             create_time: self.create_time,
             update_time: self.update_time,
             epoch: epoch.to_owned(),
             muted: self.member.as_ref().is_some_and(|member| member.muted),
+            retention_ms: self.own.retention_ms,
+            legal_hold: Some(self.own.legal_hold).filter(|_| actor.privileged),
         })
+    }
+
+    /// Looks in SQL for the last message that the member has not hidden, where it is there.
+    async fn find_left<R: Redis, P: Postgres>(
+        &mut self,
+        store: &Tiered<R, P>,
+        partition: u8,
+        user: &UserId,
+    ) -> Result<()> {
+        let expired = self.expired;
+        let Some(below) = self.left_below.take().filter(|below| *below > expired) else { return Ok(()) };
+        let statement = format!(
+            "SELECT x.msg_id, x.seq, x.sender, x.kind, x.status,
+                CASE WHEN x.status = 0 THEN substring(x.content FROM 1 FOR {SUMMARY_BYTES}) END FROM ({}) x",
+            newest_left("$1::bigint", "msg_id < $2::bigint", "$3::text")
+        );
+        let parameters = params![self.cid, below, user.as_str()];
+        let db = store.sql(partition).await?;
+        let mut rows = db.query(&statement, parameters).await?;
+        let Some(row) = rows.first_mut() else { return self.find_left_in_cold(db, user, below).await };
+        (self.shown, self.shown_seq, self.last_sender) = (row.msg_id()?, row.count()?, row.text()?);
+        (self.last_kind, self.shown_status) = (row.count()?, row.case(Status::from_number)?);
+        self.last_summary = row.opt_blob()?.map(|start| summary_of_bytes(&start)).unwrap_or_default();
+        Ok(())
+    }
+
+    /// The same in segments, where no row is left.
+    async fn find_left_in_cold<P: Postgres>(&mut self, db: &P, user: &UserId, below: MsgId) -> Result<()> {
+        let cold = Cold { db, cid: self.cid };
+        let Some(left) = cold.newest_left(user.as_str(), self.expired, below).await? else { return Ok(()) };
+        (self.shown, self.shown_seq, self.last_sender) = (left.msg_id, left.seq, left.sender);
+        self.last_kind = left.kind.unsigned_abs().into();
+        self.shown_status = case(left.status.unsigned_abs().into(), Status::from_number)?;
+        self.last_summary = match self.shown_status {
+            Status::Normal => summary_of_bytes(&left.content),
+            _ => String::new(),
+        };
+        Ok(())
     }
 
     /// Looks in SQL for what is kept below the hot messages, where that matters.
@@ -247,9 +345,9 @@ impl Facts {
         store: &Tiered<R, P>,
         partition: u8,
         user: &UserId,
-        expired: MsgId,
     ) -> Result<()> {
-        if !self.is_behind(expired) || self.hot.number() <= expired.number() + 1 {
+        self.find_left(store, partition, user).await?;
+        if !self.is_behind() || self.hot.number() <= self.expired.number() + 1 {
             return Ok(());
         }
         let statement = format!(
@@ -258,10 +356,11 @@ impl Facts {
             kept("$1::bigint", "$2::bigint", "$3::bigint", "$4::text", "c.cold_msg_id <= $2::bigint")
         );
         let db = store.sql(partition).await?;
-        let mut rows = db.query(&statement, params![self.cid, expired, self.hot, user.as_str()]).await?;
+        let parameters = params![self.cid, self.expired, self.hot, user.as_str()];
+        let mut rows = db.query(&statement, parameters).await?;
         let Some(row) = rows.first_mut() else { return Ok(()) };
         if row.flag()? {
-            return self.complete_cold(db, user, expired).await;
+            return self.complete_cold(db, user).await;
         }
         if let Some(oldest) = row.opt_msg_id()?.zip(row.opt_int()?.map(i64::unsigned_abs)) {
             self.oldest = Some(oldest);
@@ -271,11 +370,11 @@ impl Facts {
     }
 
     /// The same, where what has not expired begins in the cold part: hot messages are in it, or in rows.
-    async fn complete_cold<P: Postgres>(&mut self, db: &P, user: &UserId, expired: MsgId) -> Result<()> {
+    async fn complete_cold<P: Postgres>(&mut self, db: &P, user: &UserId) -> Result<()> {
         let Some(member) = &self.member else { return Ok(()) };
         // Who has said nothing since the read position, which has expired, has said nothing that is kept.
         let speaker = (member.own > member.read_own).then_some(user.as_str());
-        let kept = Cold { db, cid: self.cid }.kept(expired, speaker, self.hot, OWN_AMONG_MAX).await?;
+        let kept = Cold { db, cid: self.cid }.kept(self.expired, speaker, self.hot, OWN_AMONG_MAX).await?;
         self.oldest = kept.oldest.or(self.oldest);
         self.own_kept += kept.own;
         Ok(())
@@ -322,6 +421,17 @@ fn kept(cid: &str, above: &str, below: &str, user: &str, condition: &str) -> Str
     )
 }
 
+/// Selects the newest message of a conversation that a user has not hidden, among the newest few of those for which
+/// `condition` holds; control messages are none.
+fn newest_left(cid: &str, condition: &str, user: &str) -> String {
+    format!(
+        "SELECT m.* FROM (SELECT * FROM message WHERE cid = {cid} AND {condition} AND {SHOWN}
+                ORDER BY msg_id DESC LIMIT {LAST_LOOK_MAX}) m
+            WHERE m.control_msg_id IS NULL AND NOT {} ORDER BY m.msg_id DESC LIMIT 1",
+        is_hidden("m", user)
+    )
+}
+
 impl Member {
     /// `role floor-ms floor-low read-ms read-low read-count read-own muted read-version set-version`.
     pub fn parse(text: &str, own: u64) -> Result<Self> {
@@ -349,6 +459,7 @@ impl Member {
             muted: muted != 0,
             read_version,
             set_version,
+            hidden_version: 0,
         })
     }
 }
@@ -399,11 +510,10 @@ async fn find<R: Redis, P: Postgres>(
 ) -> Result<(Conversation, bool)> {
     let place = Place::of(&actor.tenant, id);
     for _ in 0..limits::ATTEMPTS_MAX {
-        let mut view = View::of(store, &place, Some(&actor.user)).await?;
+        let mut view = View::of(store, &place, Some(actor)).await?;
         if let Some(facts) = &mut view.facts {
-            let expired = store.expired_up_to();
-            facts.complete(store, place.partition, &actor.user, expired).await?;
-            return Ok((facts.conversation(id.clone(), &view.epoch, expired)?, facts.member.is_some()));
+            facts.complete(store, place.partition, &actor.user).await?;
+            return Ok((facts.conversation(actor, id.clone(), &view.epoch)?, facts.member.is_some()));
         }
         match warm(store, &place).await? {
             Warmth::Hot => {}
@@ -421,7 +531,7 @@ pub(super) async fn complete<R: Redis, P: Postgres>(
     view: &mut View,
 ) -> Result<()> {
     match &mut view.facts {
-        Some(facts) => facts.complete(store, place.partition, user, store.expired_up_to()).await,
+        Some(facts) => facts.complete(store, place.partition, user).await,
         None => Ok(()),
     }
 }
@@ -439,38 +549,50 @@ pub(super) async fn cold<R: Redis, P: Postgres>(
             c.head_msg_id, c.create_time, c.update_time, x.sender, x.kind,
             CASE WHEN x.status = 0 THEN substring(x.content FROM 1 FOR {SUMMARY_BYTES}) END,
             EXISTS (SELECT 1 FROM revision v WHERE v.cid = c.cid)::int,
-            c.shown_msg_id, x.seq, x.status, (SELECT count(*) FROM revision v WHERE v.cid = c.cid
+            c.shown_msg_id, x.msg_id, x.seq, x.status, (SELECT count(*) FROM revision v WHERE v.cid = c.cid
                 AND v.countable > greatest(m.read_countable, coalesce(o.place - 1, 0))),
-            m.floor, m.read_msg_id, m.read_countable, m.read_own, m.own, m.muted, o.msg_id, o.place,
-            coalesce(o.own, 0), (c.cold_msg_id > $4::bigint AND m.read_msg_id < $4::bigint)::int
+            (SELECT count(*) FROM hidden h WHERE h.cid = c.cid AND h.user_id = $3::text AND h.counts = 1
+                AND h.msg_id > greatest(m.read_msg_id, e.expired) AND NOT EXISTS (SELECT 1 FROM revision v
+                    WHERE v.cid = h.cid AND v.msg_id = h.msg_id AND v.countable > 0)),
+            m.floor, m.read_msg_id, m.read_countable, m.read_own, m.own, m.muted,
+            EXISTS (SELECT 1 FROM hidden h WHERE h.cid = c.cid AND h.user_id = $3::text)::int, o.msg_id, o.place,
+            coalesce(o.own, 0), c.retention_ms, c.legal_hold, e.expired,
+            (c.cold_msg_id > e.expired AND m.read_msg_id < e.expired)::int,
+            (c.cold_msg_id > e.expired AND x.msg_id IS NULL)::int
         FROM conversation c
         JOIN member m ON m.cid = c.cid AND m.user_id = $3::text
         JOIN partition_state s ON s.partition = (c.cid >> 14) & 255
-        LEFT JOIN message x ON x.cid = c.cid AND x.msg_id = c.shown_msg_id
+        CROSS JOIN LATERAL (SELECT {} AS expired) e
+        LEFT JOIN LATERAL ({}) x ON true
         LEFT JOIN LATERAL ({}) o ON true
         WHERE c.tenant = $1::text AND c.name = ANY ($2::text[])",
+        expired_up_to("$4"),
+        newest_left("c.cid", "msg_id <= c.shown_msg_id AND msg_id > e.expired", "$3::text"),
         kept(
             "c.cid",
-            "$4::bigint",
+            "e.expired",
             "9223372036854775807",
             "$3::text",
-            "m.read_msg_id < $4::bigint AND c.cold_msg_id <= $4::bigint"
+            "m.read_msg_id < e.expired AND c.cold_msg_id <= e.expired"
         )
     );
     let parameters = vec![
         actor.tenant.as_str().into(),
         Value::Texts(names.into_iter().map(Some).collect()),
         actor.user.as_str().into(),
-        store.expired_up_to().into(),
+        times_in_sql(store, &actor.tenant),
     ];
     let db = store.database(database)?;
     let mut views = Vec::new();
     for mut row in db.query(&statement, parameters).await? {
         let (id, mut view) = cold_view(&mut row)?;
-        let begins_in_cold = row.flag()?;
+        let (begins_in_cold, has_left_in_cold) = (row.flag()?, row.flag()?);
         if let Some(facts) = view.facts.as_mut().filter(|_| begins_in_cold) {
-            facts.complete_cold(db, &actor.user, store.expired_up_to()).await?;
+            facts.complete_cold(db, &actor.user).await?;
             facts.recount(db).await?;
+        }
+        if let Some(facts) = view.facts.as_mut().filter(|_| has_left_in_cold) {
+            facts.find_left_in_cold(db, &actor.user, MsgId::MAX).await?;
         }
         views.push((id, view));
     }
@@ -497,17 +619,20 @@ fn cold_view(row: &mut Row) -> Result<(ConversationId, View)> {
         last_summary: row.opt_blob()?.map(|start| summary_of_bytes(&start)).unwrap_or_default(),
         // By which number it was revised is not kept.
         versions: Versions { revision: if row.flag()? { u64::MAX } else { 0 }, ..Versions::default() },
-        shown: row.msg_id()?,
+        placed: version_of(row.msg_id()?),
+        shown: row.opt_msg_id()?.unwrap_or_default(),
         shown_seq: row.opt_int()?.unwrap_or_default().unsigned_abs(),
         shown_status: row.opt_int()?.and_then(Status::from_number).unwrap_or(Status::Normal),
         recalled: row.count()?,
-        placed: 0,
+        hidden: row.count()?,
+        left_below: None,
         member: Some(cold_member(row)?),
         oldest: row.opt_msg_id()?.zip(row.opt_int()?.map(i64::unsigned_abs)),
         own_kept: row.count()?,
+        own: Keeping { retention_ms: row.opt_int()?.map(i64::unsigned_abs), legal_hold: row.flag()? },
+        expired: row.msg_id()?,
     };
-    let newest = facts.last.max(facts.cid);
-    facts.placed = version_of(newest);
+    facts.placed = facts.placed.max(version_of(facts.cid));
     Ok((id, View { state: State::Cold, epoch, facts: Some(facts) }))
 }
 
@@ -521,5 +646,6 @@ fn cold_member(row: &mut Row) -> Result<Member> {
         muted: row.flag()?,
         read_version: u64::MAX,
         set_version: u64::MAX,
+        hidden_version: if row.flag()? { u64::MAX } else { 0 },
     })
 }

@@ -89,20 +89,27 @@ async fn cold_alias<R: Redis, P: Postgres>(store: &Tiered<R, P>, place: &Place) 
 }
 
 /// What `seed.lua` is told of a conversation: its members, then the head's fields. What was taken back and all
-/// members have read is left out: it counts for none of them, and none goes back.
+/// members have read is left out, and so is what was hidden and read, but for the last message: it counts for none of
+/// them, and none goes back.
 async fn load<R: Redis, P: Postgres>(store: &Tiered<R, P>, place: &Place) -> Result<Option<Vec<Argument>>> {
     let statement = format!(
         "SELECT c.cid, c.kind, c.history, c.member_count, c.head_msg_id, c.head_seq, c.head_countable,
             c.head_epoch, c.create_time, c.update_time, x.sender, x.kind,
             CASE WHEN x.status = 0 THEN substring(x.content FROM 1 FOR {SUMMARY_BYTES}) END,
-            (SELECT string_agg(concat_ws(' ', m.user_id, m.own, m.role, m.floor >> 22, m.floor & 4194303,
+            (SELECT string_agg(concat_ws(' ', m.user_id, m.own,
+                EXISTS (SELECT 1 FROM hidden h WHERE h.cid = m.cid AND h.user_id = m.user_id)::int, m.role, m.floor >> 22, m.floor & 4194303,
                 m.read_msg_id >> 22, m.read_msg_id & 4194303, m.read_countable, m.read_own, m.muted)
                 || chr(10), '') FROM member m WHERE m.cid = c.cid),
             (SELECT string_agg(concat(v.countable, ' ', v.msg_id >> 22, '-', v.msg_id & 4194303, chr(10)), '')
                 FROM revision v WHERE v.cid = c.cid AND v.countable > 0
                 AND v.countable > (SELECT min(m.read_countable) FROM member m WHERE m.cid = c.cid)),
+            (SELECT string_agg(concat(h.user_id, ' ', h.msg_id >> 22, '-', h.msg_id & 4194303,
+                    CASE h.counts WHEN 1 THEN ' c' ELSE ' s' END, chr(10)), '')
+                FROM hidden h LEFT JOIN member m ON m.cid = h.cid AND m.user_id = h.user_id
+                WHERE h.cid = c.cid AND h.msg_id >= least(c.shown_msg_id, (SELECT min(m.read_msg_id) FROM member m
+                    WHERE m.cid = c.cid)) AND (h.msg_id = c.shown_msg_id OR h.counts = 1 AND h.msg_id > m.read_msg_id)),
             c.shown_msg_id, x.seq, x.status,
-            EXISTS (SELECT 1 FROM revision v WHERE v.cid = c.cid)::int
+            EXISTS (SELECT 1 FROM revision v WHERE v.cid = c.cid)::int, c.retention_ms, c.legal_hold
         FROM conversation c LEFT JOIN message x ON x.cid = c.cid AND x.msg_id = c.shown_msg_id
         WHERE c.tenant = $1::text AND c.name = $2::text"
     );
@@ -122,15 +129,18 @@ fn seed(row: &mut Row) -> Result<Vec<Argument>> {
     let summary = row.opt_blob()?.map(|start| summary_of_bytes(&start)).unwrap_or_default();
     let member_lines = row.opt_text()?.unwrap_or_default();
     let recalled_lines = row.opt_text()?.unwrap_or_default();
+    let hidden_lines = row.opt_text()?.unwrap_or_default();
     let shown = row.msg_id()?;
     let (shown_seq, shown_status) = (row.opt_int()?.unwrap_or_default(), row.opt_int()?.unwrap_or_default());
     let is_revised = row.flag()?;
+    let (retention_ms, is_held) = (row.opt_int()?, row.flag()?);
     // Nothing is in the stream: what is hot begins after the last message.
     let hot = MsgId::new(last.number() + 1).unwrap_or(MsgId::MAX);
-    Ok(arguments![
+    let mut seed = arguments![
         member_lines,
         is_revised,
         recalled_lines,
+        hidden_lines,
         "cid",
         stamp::text(cid),
         "kind",
@@ -174,6 +184,12 @@ fn seed(row: &mut Row) -> Result<Vec<Argument>> {
         "update_time",
         update_time,
         "placed",
-        version_of(last.max(cid))
-    ])
+        version_of(shown.max(cid)),
+        "hold",
+        is_held
+    ];
+    if let Some(ms) = retention_ms {
+        seed.extend(arguments!["keep", ms.unsigned_abs()]);
+    }
+    Ok(seed)
 }

@@ -232,6 +232,7 @@ fn every_operation(store: &Engine) -> Vec<(&'static str, Option<Error>)> {
             ("append", append.and_then(|mut receipts| receipts.remove(0)).err()),
             ("page", pages.and_then(|mut pages| pages.remove(0)).err()),
             ("get", store.get(&reader, &id("c"), &[MsgId::MAX]).await.err()),
+            ("hide", store.hide(&reader, &id("c"), &[MsgId::MAX]).await.err()),
             ("create", store.create(&reader, new).await.err()),
             ("change_members", store.change_members(&reader, &id("c"), add("z")).await.err()),
             ("conversation", store.conversation(&reader, &id("c")).await.err()),

@@ -4,12 +4,13 @@ pub use crate::servers::block_on;
 use im_domain::Result;
 use im_domain::msg_id::ID_EPOCH_MS;
 use im_domain::push::PushRules;
+use im_domain::retention::RetentionRules;
 use im_domain::storage::Storage;
 use im_domain::tier::TierRules;
 use im_segment::{Record, Segment};
 use im_store::embedded::{Embedded, Environment};
 use im_store::native::NativeSqlite;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use tempfile::TempDir;
@@ -38,6 +39,8 @@ pub trait Backend: Sized {
     fn clocked() -> Self;
     /// Messages expire after `retention_ms`.
     fn keeping(retention_ms: u64) -> Self;
+    /// The rules of all stores that are opened from now on.
+    fn set_rules(&self, rules: RetentionRules);
     /// Another connection to the same store, as another instance would have.
     fn open(&self) -> Self::Store;
     /// As [`Self::open`], with rules of its own for cold segments; nothing moves but when it is asked for.
@@ -98,7 +101,7 @@ pub(super) use on_every_back_end;
 pub struct EmbeddedBackend {
     folder: TempDir,
     clock: Rc<Cell<u64>>,
-    retention_ms: u64,
+    rules: RefCell<RetentionRules>,
 }
 
 impl Backend for EmbeddedBackend {
@@ -113,7 +116,12 @@ impl Backend for EmbeddedBackend {
     }
 
     fn keeping(retention_ms: u64) -> Self {
-        Self { folder: TempDir::new().unwrap(), clock: Rc::new(Cell::new(START_MS)), retention_ms }
+        let rules = RefCell::new(RetentionRules::all(retention_ms));
+        Self { folder: TempDir::new().unwrap(), clock: Rc::new(Cell::new(START_MS)), rules }
+    }
+
+    fn set_rules(&self, rules: RetentionRules) {
+        self.rules.replace(rules);
     }
 
     fn open(&self) -> Self::Store {
@@ -137,8 +145,8 @@ impl Backend for EmbeddedBackend {
     }
 
     fn opener(&self) -> impl Fn() -> Self::Store + Clone + Send + 'static {
-        let (file, retention_ms) = (self.file(), self.retention_ms);
-        move || open(&file, retention_ms, Box::new(machine_ms), TierRules::default()).unwrap()
+        let (file, rules) = (self.file(), self.rules.borrow().clone());
+        move || open(&file, rules.clone(), Box::new(machine_ms), TierRules::default()).unwrap()
     }
 
     fn now(&self) -> u64 {
@@ -153,14 +161,14 @@ impl Backend for EmbeddedBackend {
 impl EmbeddedBackend {
     pub fn try_open(&self) -> Result<Embedded<NativeSqlite>> {
         let clock = Rc::clone(&self.clock);
-        open(&self.file(), self.retention_ms, Box::new(move || clock.get()), TierRules::default())
+        open(&self.file(), self.rules.borrow().clone(), Box::new(move || clock.get()), TierRules::default())
     }
 
     /// As [`Backend::open`]; every look at the clock moves it on by `ms`.
     pub fn open_leaping(&self, ms: u64) -> Embedded<NativeSqlite> {
         let clock = Rc::clone(&self.clock);
         let look = move || clock.replace(clock.get() + ms);
-        open(&self.file(), self.retention_ms, Box::new(look), TierRules::default()).unwrap()
+        open(&self.file(), self.rules.borrow().clone(), Box::new(look), TierRules::default()).unwrap()
     }
 
     fn blobs(&self) -> Vec<(i64, Vec<u8>)> {
@@ -173,7 +181,7 @@ impl EmbeddedBackend {
     /// As [`Backend::open`], with rules of its own for cold segments.
     pub fn open_tiering(&self, tier: TierRules) -> Embedded<NativeSqlite> {
         let clock = Rc::clone(&self.clock);
-        open(&self.file(), self.retention_ms, Box::new(move || clock.get()), tier).unwrap()
+        open(&self.file(), self.rules.borrow().clone(), Box::new(move || clock.get()), tier).unwrap()
     }
 
     /// As [`Backend::opener`].
@@ -181,8 +189,8 @@ impl EmbeddedBackend {
         &self,
         tier: TierRules,
     ) -> impl Fn() -> Embedded<NativeSqlite> + Clone + Send + 'static {
-        let (file, retention_ms) = (self.file(), self.retention_ms);
-        move || open(&file, retention_ms, Box::new(machine_ms), tier).unwrap()
+        let (file, rules) = (self.file(), self.rules.borrow().clone());
+        move || open(&file, rules.clone(), Box::new(machine_ms), tier).unwrap()
     }
 
     fn file(&self) -> PathBuf {
@@ -197,14 +205,14 @@ impl EmbeddedBackend {
 
 fn open(
     file: &Path,
-    retention_ms: u64,
+    retention: RetentionRules,
     now_ms: Box<dyn Fn() -> u64>,
     tier: TierRules,
 ) -> Result<Embedded<NativeSqlite>> {
     let environment = Environment {
         now_ms,
         random: Box::new(rand::random),
-        retention_ms,
+        retention,
         push: push_rules(),
         revision: im_domain::revision::RevisionRules::default(),
         tier,

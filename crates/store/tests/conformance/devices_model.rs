@@ -9,6 +9,7 @@
 mod device;
 
 use super::backend::{Backend, EmbeddedBackend, INDEX_MEMBERS, block_on};
+use super::hidden::hide;
 use super::random::{Verdict, at_random_on_every_back_end, change as change_of_text, check};
 use super::talk::*;
 use super::tiered::{Cold, Drained, Hot, Spread, TieredBackend};
@@ -64,6 +65,12 @@ enum Op {
         at: usize,
         change: Change,
     },
+    /// The message at this place of the history, if there is one.
+    Hide {
+        user: usize,
+        conversation: usize,
+        at: usize,
+    },
     Mute {
         user: usize,
         conversation: usize,
@@ -101,6 +108,7 @@ fn op() -> impl Strategy<Value = Op> {
         3 => (at(), 0_usize..12).prop_map(|((user, conversation), at)| Op::Read { user, conversation, at }),
         6 => (0..=OWNER, 0..CONVERSATIONS.len(), 0_usize..12, change_of_text())
             .prop_map(|(user, conversation, at, change)| Op::Revise { user, conversation, at, change }),
+        4 => (at(), 0_usize..12).prop_map(|((user, conversation), at)| Op::Hide { user, conversation, at }),
         1 => (at(), any::<bool>())
             .prop_map(|((user, conversation), muted)| Op::Mute { user, conversation, muted }),
         8 => (device.clone(), 1_u32..4, prop_oneof![0_usize..5, Just(usize::MAX)])
@@ -119,6 +127,8 @@ fn op() -> impl Strategy<Value = Op> {
 struct Talk {
     messages: Vec<Said>,
     members: BTreeMap<usize, Member>,
+    /// Users, and what they have hidden.
+    hidden: BTreeSet<(usize, MsgId)>,
     is_crowded: bool,
 }
 
@@ -151,12 +161,17 @@ impl Talk {
     }
 
     fn visible(&self, member: &Member, history: History) -> impl Iterator<Item = &Said> {
-        let hidden = if history == History::FromJoin { member.joined_at } else { 0 };
-        self.messages.iter().skip(hidden)
+        let before = if history == History::FromJoin { member.joined_at } else { 0 };
+        self.messages.iter().skip(before)
+    }
+
+    /// What the user can see and has not hidden.
+    fn left(&self, user: usize, member: &Member, history: History) -> impl Iterator<Item = &Said> {
+        self.visible(member, history).filter(move |said| !self.hidden.contains(&(user, said.id)))
     }
 
     fn unread(&self, user: usize, member: &Member) -> u64 {
-        let counts = |said: &Said| !said.silent && !said.is_gone();
+        let counts = |said: &Said| !said.silent && !said.is_gone() && !self.hidden.contains(&(user, said.id));
         let is_unread = |said: &&Said| said.id > member.read && said.sender != user && counts(said);
         self.messages.iter().filter(is_unread).count() as u64
     }
@@ -210,6 +225,7 @@ impl<B: Backend> World<B> {
             Op::Crowd { conversation, grow } => self.crowd(conversation, grow),
             Op::Read { user, conversation, at } => self.read(user, conversation, at)?,
             Op::Revise { user, conversation, at, change } => self.revise(user, conversation, at, change)?,
+            Op::Hide { user, conversation, at } => self.hide(user, conversation, at)?,
             Op::Mute { user, conversation, muted } => {
                 if self.talks[conversation].members.contains_key(&user) {
                     mute(self.store(), USERS[user], CONVERSATIONS[conversation].0, muted);
@@ -306,6 +322,31 @@ impl<B: Backend> World<B> {
         }
     }
 
+    fn hide(&mut self, user: usize, conversation: usize, at: usize) -> Verdict {
+        let (name, history) = CONVERSATIONS[conversation];
+        let Some(said) = self.talks[conversation].messages.get(at) else { return Ok(()) };
+        let (msg_id, is_control) = (said.id, said.is_control);
+        let answer = hide(self.store(), &actor(USERS[user]), name, &[msg_id]);
+        let talk = &mut self.talks[conversation];
+        let Some(member) = talk.members.get(&user) else {
+            prop_assert_eq!(answer, Err(Error::NotMember));
+            return Ok(());
+        };
+        let is_seen = talk.visible(member, history).any(|seen| seen.id == msg_id);
+        let outcome = answer.unwrap().remove(0);
+        let is_missing = matches!(outcome, Err(Error::MessageNotFound { .. }));
+        let is_refused = matches!(outcome, Err(Error::Invalid { .. }));
+        match (is_seen, is_control) {
+            (false, _) => prop_assert!(is_missing, "{:?}", outcome),
+            (true, true) => prop_assert!(is_refused, "{:?}", outcome),
+            (true, false) => {
+                prop_assert_eq!(outcome, Ok(()));
+                talk.hidden.insert((user, msg_id));
+            }
+        }
+        Ok(())
+    }
+
     fn join(&mut self, user: usize, conversation: usize) {
         change(self.store(), CONVERSATIONS[conversation].0, add(USERS[user]));
         let talk = &mut self.talks[conversation];
@@ -358,10 +399,10 @@ impl<B: Backend> World<B> {
             let Some(member) = talk.members.get(&device.user) else { continue };
             expected.insert(name.to_owned());
             let Some(stored) = device.talks.get(name) else { continue };
-            let visible: Vec<_> =
-                talk.visible(member, history).map(|said| (said.id, said.content.clone())).collect();
+            let left = talk.left(device.user, member, history);
+            let visible: Vec<_> = left.map(|said| (said.id, said.content.clone())).collect();
             // What it was given before its user left and joined again it may keep.
-            let first = visible.first().map_or(MsgId::MAX, |(id, _)| *id);
+            let first = talk.visible(member, history).next().map_or(MsgId::MAX, |said| said.id);
             let kept = stored.messages.range(first..).map(|(id, content)| (*id, content.clone()));
             prop_assert_eq!(kept.collect::<Vec<_>>(), visible, "{} of {}", name, of);
             let were_said = |id: &MsgId| talk.messages.iter().any(|said| said.id == *id);
@@ -386,6 +427,12 @@ impl<B: Backend> World<B> {
         let list = block_on(self.store().list(&actor(USERS[user]), "", 100)).unwrap().conversations;
         let listed: BTreeMap<String, u64> = list.iter().map(|one| (one.id.to_string(), one.unread)).collect();
         prop_assert_eq!((list.len(), listed), (unread_in.len(), unread_in.clone()));
+        for one in &list {
+            let at = CONVERSATIONS.iter().position(|(name, _)| *name == one.id.as_str()).unwrap();
+            let left = self.talks[at].left(user, &self.talks[at].members[&user], CONVERSATIONS[at].1);
+            let last = left.filter(|said| !said.is_control).last().map(|said| said.id);
+            prop_assert_eq!(one.last.as_ref().map(|last| last.msg_id), last, "the last of {}", one.id);
+        }
         let totals = block_on(self.store().totals(&actor(USERS[user]))).unwrap();
         let messages = unread_in.values().sum();
         let conversations = unread_in.values().filter(|unread| **unread > 0).count() as u64;

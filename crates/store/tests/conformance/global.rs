@@ -106,7 +106,7 @@ fn every_kind_of_change_is_told_and_what_changes_nothing_is_not<B: Backend>() {
     expect(&[], &[]);
     change(&store, "c", remove("x"));
     expect(&[Membership], &[Membership]);
-    let history = ConversationChange { muted: None, history: Some(History::FromJoin) };
+    let history = ConversationChange { history: Some(History::FromJoin), ..ConversationChange::default() };
     update(&store, &actor("a"), "c", history).unwrap();
     expect(&[Membership], &[Membership]);
     // It tells that it is old: what it repeats may be in a segment.

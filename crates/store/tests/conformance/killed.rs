@@ -11,6 +11,7 @@ use super::tiered::{Hot, TieredBackend, settings};
 use im_domain::conversation::{ConversationKind, History, NewConversation};
 use im_domain::message::Ack;
 use im_domain::page::Direction;
+use im_domain::retention::RetentionRules;
 use im_domain::storage::Storage;
 use im_domain::upkeep::Task;
 use im_domain::{MsgId, Result};
@@ -26,7 +27,7 @@ pub fn engine(backend: &TieredBackend<Hot>, kill: Option<Kill>) -> (Engine, Rc<M
     let postgres = |url: &String| MortalPostgres(NativePostgres::new(url).unwrap(), Rc::clone(&mortal));
     let redis = backend.redis_urls().iter().map(redis).collect();
     let postgres = backend.postgres_urls().iter().map(postgres).collect();
-    let mut settings = settings(Box::new(machine_ms), 0);
+    let mut settings = settings(Box::new(machine_ms), RetentionRules::default());
     settings.tier = im_domain::tier::TierRules::at_once();
     (Tiered::new(redis, postgres, settings).unwrap(), mortal)
 }

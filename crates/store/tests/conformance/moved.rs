@@ -2,6 +2,7 @@
 //! is the note of who looked at that. The move is killed at each of its calls, and something is revised each time.
 
 use super::backend::block_on;
+use super::hidden::hide;
 use super::rebalanced::{at_every_call, mover, on};
 use super::settled::{FORGET, HOT_KEYS};
 use super::site::{Site, drain};
@@ -33,6 +34,9 @@ struct Room {
 /// One is edited again and again, one recalled, one deleted after an edit, and one stays; which comes with the turn.
 fn revise_one(store: &impl Storage, rooms: &mut [Room], turn: usize) {
     let at = turn % ROOMS;
+    // One of them hides another message each time.
+    let hidden = hide(store, &actor("g"), &name(at), &rooms[at].ids[turn / ROOMS % 2..][..1]).unwrap();
+    assert_eq!(hidden, [Ok(())]);
     let room = &mut rooms[at];
     let (message, change) = match turn / ROOMS % MESSAGES {
         1 => (1, Change::Recall),
@@ -56,7 +60,7 @@ fn what_is_revised_meanwhile_moves_as_it_has_become() {
     let two = on(&site, 2);
     let mut rooms: Vec<Room> = (0..ROOMS)
         .map(|room| {
-            group(&two, &name(room), &["e", "f"]);
+            group(&two, &name(room), &["e", "f", "g"]);
             let ids = (0..MESSAGES).map(|n| send(&two, "e", &name(room), n).msg_id).collect();
             Room { ids, contents: (0..MESSAGES).map(|n| vec![format!("message {n}")]).collect() }
         })
@@ -93,6 +97,13 @@ fn what_is_revised_meanwhile_moves_as_it_has_become() {
             let kept = versions(&three, at, *msg_id).into_iter().map(|version| version.content);
             assert_eq!(&kept.collect::<Vec<_>>(), contents, "{at}");
         }
+    }
+    for (at, room) in rooms.iter().enumerate() {
+        let shown: Vec<_> =
+            walk(&three, "g", &name(at), 100, Direction::Down).iter().map(|one| one.msg_id).collect();
+        let is_shown = |at: usize| shown.contains(&room.ids[at]);
+        let hidden = [turn > at, turn > ROOMS + at];
+        assert_eq!([is_shown(0), is_shown(1), is_shown(2)], [!hidden[0], !hidden[1], true], "{at}");
     }
     let noted = |url: &String| {
         let mut rows = query_at(url, "SELECT count(*) FROM audit", Vec::new()).unwrap();

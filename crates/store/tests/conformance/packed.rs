@@ -4,6 +4,7 @@
 use super::backend::{Backend, EmbeddedBackend};
 use super::settled::Settled;
 use super::tiered::After;
+use im_domain::retention::RetentionRules;
 use im_domain::storage::Storage;
 use im_domain::tier::TierRules;
 use im_segment::Record;
@@ -29,6 +30,10 @@ impl Backend for PackedBackend {
 
     fn open(&self) -> Self::Store {
         Settled::new(self.0.open_tiering(TierRules::at_once()), Vec::new(), After::PackBefore)
+    }
+
+    fn set_rules(&self, rules: RetentionRules) {
+        self.0.set_rules(rules);
     }
 
     fn tiering(&self, tier: TierRules) -> impl Storage {

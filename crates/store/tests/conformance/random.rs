@@ -2,12 +2,16 @@
 //! give the same answers. A failure prints the seed and the shrunken case.
 
 use super::backend::{Backend, EmbeddedBackend, block_on};
+use super::hidden::hide;
+use super::retention::keep;
 use super::talk::*;
 use super::tiered::{Cold, Drained, Hot, Spread, TieredBackend};
 use im_domain::conversation::MemberChange;
 use im_domain::limits::RECALL_MS_DEFAULT;
 use im_domain::message::Action;
+use im_domain::msg_id::expired_up_to;
 use im_domain::page::{Direction, SyncQuery};
+use im_domain::retention::KeepFor;
 use im_domain::revision::{Change, Revised, Told};
 use im_domain::storage::Storage;
 use im_domain::upkeep::Task;
@@ -53,6 +57,19 @@ enum Op {
         at: usize,
         change: Change,
     },
+    /// The message at this place of the history, if there is one.
+    Hide {
+        user: usize,
+        conversation: usize,
+        at: usize,
+    },
+    /// It keeps its messages for so long; none: for ever, as the rules say.
+    Retain {
+        conversation: usize,
+        ms: Option<u64>,
+    },
+    /// What has expired is purged.
+    Purge,
     Clock {
         ms: i64,
     },
@@ -74,9 +91,15 @@ fn op() -> impl Strategy<Value = Op> {
             .prop_map(|(user, conversation, limit, up)| Op::Read { user, conversation, limit, up }),
         4 => (conversation.clone(), 0_usize..30, change())
             .prop_map(|(conversation, at, change)| Op::Revise { conversation, at, change }),
-        3 => (user, conversation, prop::option::of(0_usize..30))
+        3 => (user.clone(), conversation.clone(), 0_usize..30)
+            .prop_map(|(user, conversation, at)| Op::Hide { user, conversation, at }),
+        3 => (user, conversation.clone(), prop::option::of(0_usize..30))
             .prop_map(|(user, conversation, confirm)| Op::Sync { user, conversation, confirm }),
-        1 => (-10_000_i64..10_000).prop_map(|ms| Op::Clock { ms }),
+        1 => (conversation.clone(), prop::option::of(0_u64..3)).prop_map(|(conversation, minutes)| {
+            Op::Retain { conversation, ms: minutes.map(|minutes| minutes * 60_000) }
+        }),
+        1 => Just(Op::Purge),
+        2 => (-10_000_i64..40_000).prop_map(|ms| Op::Clock { ms }),
         1 => Just(Op::Reopen),
         1 => Just(Op::Drain),
         1 => Just(Op::Evict),
@@ -96,6 +119,21 @@ struct Talk {
     members: BTreeSet<usize>,
     messages: Vec<Said>,
     positions: BTreeMap<usize, MsgId>,
+    /// Users, and what they have hidden.
+    hidden: BTreeSet<(usize, MsgId)>,
+    keep_ms: Option<u64>,
+}
+
+impl Talk {
+    fn seen_by(&self, user: usize, floor: MsgId) -> impl Iterator<Item = &Said> {
+        let is_hidden = move |said: &&Said| self.hidden.contains(&(user, said.id));
+        self.messages.iter().filter(move |said| said.is_seen(floor)).filter(move |said| !is_hidden(said))
+    }
+
+    /// Up to this id nothing is seen.
+    fn floor(&self, now_ms: u64) -> MsgId {
+        expired_up_to(now_ms, self.keep_ms.unwrap_or(0))
+    }
 }
 
 struct Said {
@@ -108,6 +146,13 @@ struct Said {
     shown: String,
     /// What was done to it last, and the control message of that.
     revised: Option<(Action, Told)>,
+    is_purged: bool,
+}
+
+impl Said {
+    fn is_seen(&self, floor: MsgId) -> bool {
+        !self.is_purged && self.id > floor
+    }
 }
 
 /// The store under test beside the model of what it should hold.
@@ -147,6 +192,13 @@ impl<B: Backend> Both<B> {
             Op::Read { user, conversation, limit, up } => self.read(user, conversation, limit, up)?,
             Op::Sync { user, conversation, confirm } => self.sync(user, conversation, confirm)?,
             Op::Revise { conversation, at, change } => self.revise(conversation, at, change)?,
+            Op::Hide { user, conversation, at } => self.hide(user, conversation, at)?,
+            Op::Retain { conversation, ms } => {
+                let keep_for = keep(KeepFor::from(ms));
+                update(&self.store, &actor("owner"), CONVERSATIONS[conversation], keep_for).unwrap();
+                self.model[conversation].keep_ms = ms;
+            }
+            Op::Purge => self.purge()?,
             Op::Clock { ms } => self.backend.set_clock(self.backend.now().saturating_add_signed(ms)),
             Op::Reopen => self.store = self.backend.open(),
             Op::Drain => drop(block_on(self.store.run(&[Task::Drain], 10_000)).unwrap()),
@@ -160,7 +212,14 @@ impl<B: Backend> Both<B> {
         let one = draft(sender, name, &client_id.to_string(), &content.to_string());
         let answer = append(&self.store, vec![one]).remove(0);
         let talk = &mut self.model[conversation];
-        let earlier = talk.messages.iter().position(|m| (m.sender, m.client_id) == (user, Some(client_id)));
+        let mut earlier =
+            talk.messages.iter().rposition(|m| (m.sender, m.client_id) == (user, Some(client_id)));
+        // A retry of what is gone may be known still, or be a message of its own.
+        if earlier.is_some_and(|at| talk.messages[at].is_purged)
+            && answer.as_ref().is_ok_and(|receipt| !receipt.duplicate)
+        {
+            earlier = None;
+        }
         match (talk.members.contains(&user), earlier) {
             (false, _) => prop_assert_eq!(answer, Err(Error::NotMember)),
             (true, Some(at)) if talk.messages[at].content == content => {
@@ -179,21 +238,45 @@ impl<B: Backend> Both<B> {
                 prop_assert!(talk.messages.last().is_none_or(|m| m.id < receipt.msg_id));
                 let (id, client_id) = (receipt.msg_id, Some(client_id));
                 let shown = content.to_string();
-                talk.messages.push(Said { id, sender: user, client_id, content, shown, revised: None });
+                talk.messages.push(Said {
+                    id,
+                    sender: user,
+                    client_id,
+                    content,
+                    shown,
+                    revised: None,
+                    is_purged: false,
+                });
             }
         }
         Ok(())
     }
 
+    fn purge(&mut self) -> Verdict {
+        let report = block_on(self.store.run(&[Task::Drain, Task::Expire], 10_000)).unwrap();
+        let mut purged = 0;
+        for talk in &mut self.model {
+            let floor = talk.floor(self.backend.now());
+            for said in talk.messages.iter_mut().filter(|said| !said.is_purged && said.id <= floor) {
+                said.is_purged = true;
+                purged += 1;
+            }
+        }
+        prop_assert_eq!(report.expired, purged);
+        Ok(())
+    }
+
     fn revise(&mut self, conversation: usize, at: usize, change: Change) -> Verdict {
         let talk = &mut self.model[conversation];
-        let seq = talk.messages.len() as u64 + 1;
+        let (seq, floor) = (talk.messages.len() as u64 + 1, talk.floor(self.backend.now()));
         let Some(said) = talk.messages.get_mut(at) else { return Ok(()) };
         let (msg_id, sender, action) = (said.id, said.sender, change.action());
         let window = MsgId::floor_of(self.backend.now() - RECALL_MS_DEFAULT);
         let is_late = action != Action::Edit && msg_id < window;
         let content = change.content().to_owned();
         let answer = revise(&self.store, &actor(USERS[sender]), CONVERSATIONS[conversation], msg_id, change);
+        let is_missing = matches!(answer, Err(Error::MessageNotFound { .. }));
+        let is_seen = said.is_seen(floor);
         let is_invalid = matches!(answer, Err(Error::Invalid { .. }));
         let is_conflict = matches!(answer, Err(Error::Conflict { .. }));
         let is_forbidden = matches!(answer, Err(Error::Forbidden { .. }));
@@ -201,6 +284,7 @@ impl<B: Backend> Both<B> {
         let told = said.revised.map(|(_, told)| told);
         match (talk.members.contains(&sender), said.client_id, before) {
             (false, ..) => prop_assert_eq!(answer, Err(Error::NotMember)),
+            (true, ..) if !is_seen => prop_assert!(is_missing, "{:?}", answer),
             (true, None, _) => prop_assert!(is_invalid, "{:?}", answer),
             (true, Some(_), Some(before)) if before == action => {
                 prop_assert_eq!(answer, Ok(Revised { msg_id, told }));
@@ -218,7 +302,31 @@ impl<B: Backend> Both<B> {
                 said.shown = content;
                 let (id, shown) = (told.msg_id, String::new());
                 prop_assert!(talk.messages.last().is_none_or(|m| m.id < id));
-                talk.messages.push(Said { id, sender, client_id: None, content: 0, shown, revised: None });
+                let (client_id, content, revised, is_purged) = (None, 0, None, false);
+                talk.messages.push(Said { id, sender, client_id, content, shown, revised, is_purged });
+            }
+        }
+        Ok(())
+    }
+
+    fn hide(&mut self, user: usize, conversation: usize, at: usize) -> Verdict {
+        let talk = &mut self.model[conversation];
+        let floor = talk.floor(self.backend.now());
+        let Some(said) = talk.messages.get(at) else { return Ok(()) };
+        let answer = hide(&self.store, &actor(USERS[user]), CONVERSATIONS[conversation], &[said.id]);
+        if !talk.members.contains(&user) {
+            prop_assert_eq!(answer, Err(Error::NotMember));
+            return Ok(());
+        }
+        let outcome = answer.unwrap().remove(0);
+        let is_invalid = matches!(outcome, Err(Error::Invalid { .. }));
+        let is_missing = matches!(outcome, Err(Error::MessageNotFound { .. }));
+        match said.client_id {
+            _ if !said.is_seen(floor) => prop_assert!(is_missing, "{:?}", outcome),
+            None => prop_assert!(is_invalid, "{:?}", outcome),
+            Some(_) => {
+                prop_assert_eq!(outcome, Ok(()));
+                talk.hidden.insert((user, said.id));
             }
         }
         Ok(())
@@ -240,12 +348,14 @@ impl<B: Backend> Both<B> {
         let to = if up { Direction::Up } else { Direction::Down };
         let seen = walk(&self.store, reader, name, limit, to);
         let seen: Vec<_> = seen.iter().map(|m| (m.msg_id, m.content.clone())).collect();
-        let expected: Vec<_> = talk.messages.iter().map(|m| (m.id, m.shown.clone())).collect();
+        let floor = talk.floor(self.backend.now());
+        let expected: Vec<_> = talk.seen_by(user, floor).map(|m| (m.id, m.shown.clone())).collect();
         prop_assert_eq!(seen, expected);
         Ok(())
     }
 
     fn sync(&mut self, user: usize, conversation: usize, confirm: Option<usize>) -> Verdict {
+        let floor = self.model[conversation].floor(self.backend.now());
         let talk = &mut self.model[conversation];
         let last = confirm.and_then(|at| talk.messages.get(at)).map(|m| m.id);
         let query = SyncQuery { limit: 4, ..sync_query(CONVERSATIONS[conversation], last) };
@@ -259,7 +369,8 @@ impl<B: Backend> Both<B> {
         let start = last.unwrap_or(*position);
         *position = (*position).max(start);
         prop_assert_eq!(answer.position, *position);
-        let expected: Vec<_> = talk.messages.iter().map(|m| m.id).filter(|id| *id > start).take(4).collect();
+        let seen = talk.seen_by(user, floor).map(|m| m.id);
+        let expected: Vec<_> = seen.filter(|id| *id > start).take(4).collect();
         prop_assert_eq!(answer.page.messages.iter().map(|m| m.msg_id).collect::<Vec<_>>(), expected);
         Ok(())
     }

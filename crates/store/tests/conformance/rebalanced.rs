@@ -10,9 +10,12 @@ use super::tiered::{Engine, settings};
 use crate::servers::postgres::query_at;
 use crate::servers::redis::RedisServer;
 use futures::future::join_all;
+use im_domain::conversation::ConversationChange;
+use im_domain::limits::RETENTION_MS_MAX;
 use im_domain::message::Receipt;
 use im_domain::page::Direction;
 use im_domain::push::PushSettingsChange;
+use im_domain::retention::{KeepFor, RetentionRules};
 use im_domain::storage::Storage;
 use im_domain::upkeep::Task;
 use im_domain::{Error, Result};
@@ -39,7 +42,7 @@ pub fn on(site: &Site, databases: usize) -> Engine {
 /// An engine for the steps, which does not wait for readers.
 pub fn mover(site: &Site, kill: Option<Kill>) -> (Tiered<MortalRedis, MortalPostgres>, Rc<Mortal>) {
     let mortal = Rc::new(Mortal::new(kill));
-    let mut settings = settings(Box::new(machine_ms), 0);
+    let mut settings = settings(Box::new(machine_ms), RetentionRules::default());
     settings.servers = "the mover's".to_owned();
     settings.pause = Box::new(|_| Box::pin(tokio::time::sleep(Duration::from_millis(1))));
     let redis = |url: &String| MortalRedis(NativeRedis::new(url).unwrap(), Rc::clone(&mortal));
@@ -49,10 +52,17 @@ pub fn mover(site: &Site, kill: Option<Kill>) -> (Tiered<MortalRedis, MortalPost
     (Tiered::new(redis, postgres, settings).unwrap(), mortal)
 }
 
+/// What each conversation says of how long it is kept.
+fn kept(conversation: usize) -> ConversationChange {
+    let (keep_for, legal_hold) = (Some(KeepFor::Ms(RETENTION_MS_MAX)), Some(conversation.is_multiple_of(2)));
+    ConversationChange { keep_for, legal_hold, ..ConversationChange::default() }
+}
+
 fn make_conversations(store: &Engine) {
     for conversation in 0..CONVERSATIONS {
         group(store, &name(conversation), &["a", "b"]);
         send(store, "a", &name(conversation), 0);
+        update(store, &service("root"), &name(conversation), kept(conversation)).unwrap();
         sync(store, "b", "phone", sync_query(&name(conversation), None)).unwrap();
         sync(store, "b", &format!("other{conversation}"), sync_query(&name(conversation), None)).unwrap();
     }
@@ -92,6 +102,9 @@ fn assert_whole(site: &Site, store: &Engine, counts: &[usize]) {
                 "{conversation}"
             );
             assert!(messages.is_sorted_by(|a, b| a.msg_id < b.msg_id && a.seq + 1 == b.seq), "{pass}");
+            let found = block_on(store.conversation(&service("b"), &id(&name(conversation)))).unwrap();
+            let is_kept = kept(conversation);
+            assert_eq!((found.retention_ms, found.legal_hold), (Some(RETENTION_MS_MAX), is_kept.legal_hold));
         }
         let list = block_on(store.list(&actor("b"), "", 100)).unwrap().conversations;
         assert_eq!(list.len(), counts.len());

@@ -15,10 +15,11 @@ on_every_back_end!(
     a_service_changes_history_and_sees_nothing_of_what_was_said,
 );
 
-const NOTHING: ConversationChange = ConversationChange { muted: None, history: None };
-const MUTED: ConversationChange = ConversationChange { muted: Some(true), history: None };
-const FROM_JOIN: ConversationChange = ConversationChange { muted: None, history: Some(History::FromJoin) };
-const BOTH: ConversationChange = ConversationChange { muted: Some(true), history: Some(History::FromJoin) };
+const NOTHING: ConversationChange =
+    ConversationChange { muted: None, history: None, keep_for: None, legal_hold: None };
+const MUTED: ConversationChange = ConversationChange { muted: Some(true), ..NOTHING };
+const FROM_JOIN: ConversationChange = ConversationChange { history: Some(History::FromJoin), ..NOTHING };
+const BOTH: ConversationChange = ConversationChange { muted: Some(true), ..FROM_JOIN };
 
 fn a_member_mutes_for_itself_alone<B: Backend>() {
     let backend = B::clocked();
@@ -52,7 +53,7 @@ fn history_is_changed_by_who_manages_and_holds_for_all<B: Backend>() {
     update(&store, &actor("admin"), "c", FROM_JOIN).unwrap();
     assert_eq!((sees("owner"), sees("late")), (1, 0));
     assert_eq!(conversation(&store, "late", "c").last, None);
-    let all = ConversationChange { muted: Some(true), history: Some(History::All) };
+    let all = ConversationChange { history: Some(History::All), ..MUTED };
     let answer = update(&store, &actor("owner"), "c", all).unwrap();
     assert!(answer.muted && answer.last.is_some());
     assert_eq!((sees("owner"), sees("late")), (1, 1));

@@ -19,7 +19,7 @@ use im_store::redis::Redis;
 use std::cell::Cell;
 
 /// The keys of the hot store that only save a way to SQL.
-pub const HOT_KEYS: &str = "im:{*}:[hgomkrxe]:*";
+pub const HOT_KEYS: &str = "im:{*}:[hgomkrxey]:*";
 pub const FORGET: &str = "for _, key in ipairs(redis.call('KEYS', ARGV[1])) do redis.call('DEL', key) end";
 /// Longest time of a drain, in milliseconds: more than any test needs.
 const DRAIN_MS: u64 = 10_000;
@@ -111,6 +111,15 @@ impl<E: Storage> Storage for Settled<E> {
 
     async fn revise(&self, actor: &Actor, revision: &Revision) -> Result<Revised> {
         self.settled(self.prepared().await.engine.revise(actor, revision).await).await
+    }
+
+    async fn hide(
+        &self,
+        actor: &Actor,
+        conversation: &ConversationId,
+        ids: &[MsgId],
+    ) -> Result<Vec<Result<()>>> {
+        self.settled(self.prepared().await.engine.hide(actor, conversation, ids).await).await
     }
 
     async fn versions(

@@ -7,6 +7,7 @@ use super::tiered::{Engine, settings};
 use crate::servers::postgres::Database;
 use crate::servers::redis::{RedisServer, command_at};
 use im_domain::message::{Ack, Receipt};
+use im_domain::retention::RetentionRules;
 use im_domain::storage::Storage;
 use im_domain::upkeep::Task;
 use im_domain::{Error, Result};
@@ -66,7 +67,7 @@ impl Site {
 
 /// What an engine on these servers takes from its surroundings.
 pub fn settings_on(redis: &[String], postgres: &[String], durability: HotDurability) -> Settings {
-    let mut settings = settings(Box::new(machine_ms), 0);
+    let mut settings = settings(Box::new(machine_ms), RetentionRules::default());
     let mut hasher = DefaultHasher::new();
     (redis, postgres).hash(&mut hasher);
     settings.servers = format!("{:016x}", hasher.finish());

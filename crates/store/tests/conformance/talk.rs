@@ -163,7 +163,7 @@ pub fn update(
 }
 
 pub fn mute(store: &impl Storage, name: &str, conversation: &str, muted: bool) -> Conversation {
-    let change = ConversationChange { muted: Some(muted), history: None };
+    let change = ConversationChange { muted: Some(muted), ..ConversationChange::default() };
     update(store, &actor(name), conversation, change).unwrap()
 }
 

@@ -8,12 +8,13 @@ use super::backend::{Backend, INDEX_MEMBERS, START_MS, block_on, machine_ms, pus
 use super::settled::{FORGET, Settled};
 use crate::servers::postgres::{Database, query_at};
 use crate::servers::redis::{RedisServer, command_at};
+use im_domain::retention::RetentionRules;
 use im_domain::storage::Storage;
 use im_domain::tier::TierRules;
 use im_segment::{Record, Segment};
 use im_store::native::{NativePostgres, NativeRedis};
 use im_store::tiered::{HotDurability, Settings, Tiered};
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
 use std::rc::Rc;
 use std::time::Duration;
@@ -110,7 +111,7 @@ pub struct TieredBackend<M> {
     databases: Vec<Database>,
     /// None: the clock is the machine's.
     clock: Option<Rc<Cell<u64>>>,
-    retention_ms: u64,
+    rules: RefCell<RetentionRules>,
     mode: PhantomData<M>,
 }
 
@@ -120,7 +121,8 @@ impl<M: Mode> TieredBackend<M> {
         let databases = (0..M::DATABASES).map(|_| Database::create());
         let clock = clocked.then(|| Rc::new(Cell::new(START_MS)));
         let (redis, databases) = (redis.collect(), databases.collect());
-        Self { redis, databases, clock, retention_ms, mode: PhantomData }
+        let rules = RefCell::new(RetentionRules::all(retention_ms));
+        Self { redis, databases, clock, rules, mode: PhantomData }
     }
 
     pub fn redis_urls(&self) -> Vec<String> {
@@ -163,7 +165,7 @@ impl<M: Mode> TieredBackend<M> {
         Place {
             redis_urls: self.redis_urls(),
             postgres_urls: self.postgres_urls(),
-            retention_ms: self.retention_ms,
+            rules: self.rules.borrow().clone(),
         }
     }
 }
@@ -183,6 +185,10 @@ impl<M: Mode> Backend for TieredBackend<M> {
 
     fn keeping(retention_ms: u64) -> Self {
         Self::start(true, retention_ms)
+    }
+
+    fn set_rules(&self, rules: RetentionRules) {
+        self.rules.replace(rules);
     }
 
     fn open(&self) -> Settled {
@@ -251,13 +257,13 @@ impl<M: Mode> Backend for TieredBackend<M> {
 }
 
 /// What engines under test take from their surroundings.
-pub fn settings(now_ms: Box<dyn Fn() -> u64>, retention_ms: u64) -> Settings {
+pub fn settings(now_ms: Box<dyn Fn() -> u64>, retention: RetentionRules) -> Settings {
     Settings {
         now_ms,
         random: Box::new(rand::random),
         pause: Box::new(|ms| Box::pin(tokio::time::sleep(Duration::from_millis(ms)))),
         servers: "one list".to_owned(),
-        retention_ms,
+        retention,
         hot_durability: HotDurability::Everysec,
         backlog_max: 100_000,
         marker_life_s: 86_400,
@@ -273,7 +279,7 @@ pub fn settings(now_ms: Box<dyn Fn() -> u64>, retention_ms: u64) -> Settings {
 struct Place {
     redis_urls: Vec<String>,
     postgres_urls: Vec<String>,
-    retention_ms: u64,
+    rules: RetentionRules,
 }
 
 impl Place {
@@ -285,7 +291,7 @@ impl Place {
     fn open_with(&self, after: After, now_ms: Box<dyn Fn() -> u64>, tier: TierRules) -> Settled {
         let redis = || self.redis_urls.iter().map(|url| NativeRedis::new(url).unwrap()).collect();
         let postgres = self.postgres_urls.iter().map(|url| NativePostgres::new(url).unwrap()).collect();
-        let mut settings = settings(now_ms, self.retention_ms);
+        let mut settings = settings(now_ms, self.rules.clone());
         settings.tier = tier;
         let engine = Tiered::new(redis(), postgres, settings).unwrap();
         Settled::new(engine, redis(), after)

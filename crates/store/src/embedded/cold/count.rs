@@ -67,14 +67,16 @@ impl<P: Sqlite> Cold<'_, P> {
     pub fn others_after(&self, at: MsgId, user: &str) -> Result<u64> {
         const STATEMENT: &str = "
             SELECT c.head_countable, m.own, (SELECT count(*) FROM revision r WHERE r.cid = c.cid AND r.msg_id > ?3
-                AND r.uncounted = 1 AND r.sender <> m.user)
+                AND r.uncounted = 1 AND r.sender <> m.user) + (SELECT count(*) FROM hidden h WHERE h.cid = c.cid
+                AND h.user = m.user AND h.msg_id > ?3 AND h.counts = 1 AND NOT EXISTS (SELECT 1 FROM revision r
+                    WHERE r.cid = h.cid AND r.msg_id = h.msg_id AND r.uncounted = 1))
             FROM conversation c JOIN member m ON m.cid = c.cid AND m.user = ?2 WHERE c.cid = ?1";
         let spoken = self.spoken_up_to(at, user)?;
         let mut rows = self.store.db.execute(STATEMENT, params![self.cid, user, at])?;
         let Some(row) = rows.first_mut() else { return Ok(0) };
-        let (countable, own, recalled) = (row.count()?, row.count()?, row.count()?);
+        let (countable, own, gone) = (row.count()?, row.count()?, row.count()?);
         let others = countable.saturating_sub(spoken.countable);
-        Ok(others.saturating_sub(own.saturating_sub(spoken.own)).saturating_sub(recalled))
+        Ok(others.saturating_sub(own.saturating_sub(spoken.own)).saturating_sub(gone))
     }
 
     /// The first messages after a place, in segments and in rows, or the last ones.

@@ -54,16 +54,18 @@ impl<P: Sqlite> Cold<'_, P> {
         self.replace(Some(&segment), pack(self.number(), &records)?)
     }
 
-    /// Purges what has expired of the first segment, if that is at least half of it; gives how many, and the last one.
+    /// Purges what has expired of the first segment, if that is at least half of its time; gives how many, and the
+    /// last one.
     pub fn purge_first(&self, up_to: MsgId) -> Result<Option<(u64, Record)>> {
         let wanted = Wanted { above: MsgId::NONE, below: MsgId::MAX, direction: Direction::Down, count: 1 };
-        let Some(segment) = self.segment(wanted, &[])?.filter(|segment| segment.first_id <= up_to) else {
+        let Some(segment) = self.segment(wanted, &[])?.filter(|segment| segment.is_half_gone(up_to)) else {
             return Ok(None);
         };
         let mut records = segment.records(self.number())?;
         let rest = records.split_off(records.partition_point(|record| record.msg_id <= up_to));
-        let Some(last) = records.pop().filter(|_| records.len() + 1 >= rest.len()) else { return Ok(None) };
+        let count = records.len() as u64;
+        let Some(last) = records.pop() else { return Ok(None) };
         self.replace(Some(&segment), pack(self.number(), &rest)?)?;
-        Ok(Some((records.len() as u64 + 1, last)))
+        Ok(Some((count, last)))
     }
 }

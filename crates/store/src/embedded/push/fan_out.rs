@@ -3,6 +3,7 @@
 
 use super::place_of;
 use crate::embedded::Embedded;
+use crate::embedded::retention::times;
 use crate::embedded::unread::{others_after, read_or_gone};
 use crate::params;
 use crate::sql::{Row, SqlError};
@@ -23,7 +24,7 @@ pub(super) fn is_needed<P: Sqlite>(store: &Embedded<P>, tenant: &Tenant) -> Resu
 
 /// Marks members, those of the conversation first that has waited longest.
 pub(super) fn fan_out<P: Sqlite>(store: &Embedded<P>, tenant: &Tenant, rule: PushRule) -> Result<()> {
-    let parameters = params![tenant.as_str(), MEMBERS_MAX as u64, None::<u64>, store.expired_up_to()];
+    let parameters = params![tenant.as_str(), MEMBERS_MAX as u64, None::<u64>, times(store, tenant)];
     let rows = store.db.execute(&statement(), parameters)?;
     let is_full = rows.len() == MEMBERS_MAX;
     let members = rows.into_iter().map(Member::read).collect::<Result<Vec<_>, _>>()?;

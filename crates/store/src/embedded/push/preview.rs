@@ -3,6 +3,7 @@
 use super::lease::Leased;
 use super::waiting::{SCANNED_MAX, Waiting};
 use crate::embedded::cold::{Cold, waits_for};
+use crate::embedded::hide::is_hidden;
 use crate::embedded::{Embedded, messages};
 use crate::params;
 use crate::sqlite::Sqlite;
@@ -12,6 +13,7 @@ use im_domain::page::Direction;
 use im_domain::push::Due;
 use im_domain::storage::Actor;
 use im_domain::{ConversationId, Error, MsgId, Result, Tenant, UserId};
+use im_segment::Record;
 use std::cmp::Reverse;
 
 /// Tells of a user who was leased.
@@ -58,11 +60,13 @@ fn preview<P: Sqlite>(
 /// The newest messages that wait in a conversation, as the user may read them now; none of those under
 /// more than [`SCANNED_MAX`] of the user's own.
 fn newest<P: Sqlite>(store: &Embedded<P>, actor: &Actor, one: &Waiting) -> Result<Vec<Message>> {
-    const STATEMENT: &str = "
-        SELECT msg_id FROM (
-            SELECT msg_id, sender, own, status FROM message WHERE cid = ?1 AND msg_id > ?2
-            ORDER BY msg_id DESC LIMIT ?4)
-        WHERE own IS NOT NULL AND sender <> ?3 AND status = ?6 ORDER BY msg_id DESC LIMIT ?5";
+    let statement = format!(
+        "SELECT msg_id FROM (
+            SELECT cid, msg_id, sender, own, status FROM message WHERE cid = ?1 AND msg_id > ?2
+            ORDER BY msg_id DESC LIMIT ?4) x
+        WHERE own IS NOT NULL AND sender <> ?3 AND status = ?6 AND NOT {} ORDER BY msg_id DESC LIMIT ?5",
+        is_hidden("x", "?3")
+    );
     let parameters = params![
         one.cid,
         one.after,
@@ -73,12 +77,15 @@ fn newest<P: Sqlite>(store: &Embedded<P>, actor: &Actor, one: &Waiting) -> Resul
     ];
     let ids: Vec<MsgId> = match one.begins_in_cold {
         true => {
-            let last = Cold { store, cid: one.cid }.scan(one.after, Direction::Up, SCANNED_MAX as usize)?;
-            let waiting = last.iter().filter(|record| waits_for(record, actor.user.as_str()));
-            waiting.map(|record| record.msg_id).take(PUSH_PREVIEW_MAX).collect()
+            let cold = Cold { store, cid: one.cid };
+            let last = cold.scan(one.after, Direction::Up, SCANNED_MAX as usize)?;
+            let hidden = cold.hidden(actor.user.as_str())?;
+            let waits =
+                |record: &&Record| waits_for(record, actor.user.as_str()) && !hidden.contains(&record.msg_id);
+            last.iter().filter(waits).map(|record| record.msg_id).take(PUSH_PREVIEW_MAX).collect()
         }
         false => {
-            let rows = store.db.execute(STATEMENT, parameters)?;
+            let rows = store.db.execute(&statement, parameters)?;
             rows.into_iter().map(|mut row| row.msg_id()).collect::<Result<_, _>>()?
         }
     };

@@ -3,7 +3,9 @@
 use super::place_of;
 use crate::embedded::Embedded;
 use crate::embedded::cold::{Cold, waits_for};
+use crate::embedded::hide::is_hidden;
 use crate::embedded::index::WIDE;
+use crate::embedded::retention::times;
 use crate::embedded::unread::{others_after, read_or_gone};
 use crate::params;
 use crate::sql::Row;
@@ -12,6 +14,7 @@ use im_domain::limits::PUSH_CONVERSATIONS_MAX;
 use im_domain::message::Status;
 use im_domain::page::Direction;
 use im_domain::{ConversationId, MsgId, Result, Tenant, UserId};
+use im_segment::Record;
 
 /// Messages looked at to find the oldest one that is not the user's own, and that counts. When so many
 /// come first, the last of them stands for it: the user is then said to wait longer than is true.
@@ -42,7 +45,7 @@ pub(super) fn waiting<P: Sqlite>(
     since_version: u64,
 ) -> Result<Vec<Waiting>> {
     let parameters =
-        params![tenant.as_str(), user.as_str(), since_version, store.expired_up_to(), since, SCANNED_MAX];
+        params![tenant.as_str(), user.as_str(), since_version, times(store, tenant), since, SCANNED_MAX];
     let rows = store.db.execute(&statement(), parameters)?;
     let mut all = rows.into_iter().map(Waiting::read).collect::<Result<Vec<_>>>()?;
     for one in all.iter_mut().filter(|one| one.begins_in_cold) {
@@ -72,7 +75,9 @@ impl Waiting {
         let cold = Cold { store, cid: self.cid };
         self.messages = cold.others_after(self.after, user.as_str())?;
         let first = cold.scan(self.after, Direction::Down, SCANNED_MAX as usize)?;
-        let oldest = first.iter().find(|record| waits_for(record, user.as_str())).or(first.last());
+        let hidden = cold.hidden(user.as_str())?;
+        let waits = |record: &&Record| waits_for(record, user.as_str()) && !hidden.contains(&record.msg_id);
+        let oldest = first.iter().find(waits).or(first.last());
         self.oldest_ms = oldest.map_or(self.after, |record| record.msg_id).time_ms();
         Ok(())
     }
@@ -99,14 +104,15 @@ fn statement() -> String {
             FROM placed c JOIN member m ON m.cid = c.cid AND m.user = ?2)
         SELECT name, cid, after, head_msg_id, messages, (
             SELECT coalesce(min(msg_id) FILTER (
-                WHERE own IS NOT NULL AND status = {normal} AND sender <> ?2), max(msg_id))
-            FROM (SELECT msg_id, sender, own, status FROM message x WHERE x.cid = counted.cid
-                AND x.msg_id > counted.after ORDER BY x.msg_id LIMIT ?6))
+                WHERE own IS NOT NULL AND status = {normal} AND sender <> ?2 AND NOT {hidden}), max(msg_id))
+            FROM (SELECT cid, msg_id, sender, own, status FROM message x WHERE x.cid = counted.cid
+                AND x.msg_id > counted.after ORDER BY x.msg_id LIMIT ?6) y)
         FROM counted WHERE messages > 0 OR messages IS NULL",
         read = read_or_gone(),
         since = place_of("?5"),
         others = others_after("c.after"),
         normal = Status::Normal.number(),
+        hidden = is_hidden("y", "?2"),
     )
 }
 

@@ -1,9 +1,12 @@
 //! Changes of members, and chats of pairs that have an id of their own.
 
 use super::{ADVANCE, GATE, OUTCOME, signed};
+use crate::audit;
 use crate::sql::Value;
 use crate::tiered::entry::Change;
+use crate::tiered::keys::Place;
 use im_domain::UserId;
+use im_domain::retention::KeepFor;
 
 /// Removes before it adds: who leaves and joins again by one change is not in it (see `Change`).
 pub(super) fn statement() -> String {
@@ -27,14 +30,19 @@ pub(super) fn statement() -> String {
             WHERE m.cid = t.cid AND m.user_id = $15::text),
         counted AS (
             UPDATE conversation c SET member_count = $5::bigint, update_time = greatest(update_time, $6::bigint),
-                history = coalesce($17::bigint, history)
+                history = coalesce($17::bigint, history), legal_hold = coalesce($20::bigint, legal_hold),
+                retention_ms = CASE WHEN $18::bigint = 1 THEN $19::bigint ELSE retention_ms END
             FROM target t WHERE c.cid = t.cid),
+        audited AS (
+            INSERT INTO audit (id, partition, tenant, user_id, time, action, conversation, msg_id)
+            SELECT 'hold-' || $2::bigint, $1::bigint, $7::text, $21::text, $22::bigint, $23::text, $24::text, 0
+            FROM target t WHERE $20::bigint IS NOT NULL ON CONFLICT DO NOTHING),
         {ADVANCE}
         SELECT {OUTCOME}, 0::bigint"
     )
 }
 
-pub(super) fn parameters_of(begin: Vec<Value>, tenant: &str, change: &Change) -> Vec<Value> {
+pub(super) fn parameters_of(begin: Vec<Value>, place: &Place, change: &Change) -> Vec<Value> {
     let names = |users: &mut dyn Iterator<Item = &UserId>| {
         Value::Texts(users.map(|user| Some(user.as_str().to_owned())).collect())
     };
@@ -43,7 +51,7 @@ pub(super) fn parameters_of(begin: Vec<Value>, tenant: &str, change: &Change) ->
         Value::from(change.cid),
         change.members.into(),
         change.time_ms.into(),
-        tenant.into(),
+        place.tenant().into(),
         names(&mut change.removed.iter()),
         names(&mut change.added.iter().map(|joiner| &joiner.user)),
         Value::Integers(change.added.iter().map(|joiner| signed(joiner.role)).collect()),
@@ -54,6 +62,16 @@ pub(super) fn parameters_of(begin: Vec<Value>, tenant: &str, change: &Change) ->
         change.muted.as_ref().map(|(user, _)| user.as_str()).into(),
         change.muted.as_ref().map_or(0, |(_, muted)| *muted).into(),
         change.history.and_then(signed).into(),
+        change.keep_for.is_some().into(),
+        change.keep_for.and_then(KeepFor::ms).into(),
+    ]);
+    let hold = change.hold.as_ref();
+    parameters.extend([
+        Value::from(hold.map(|hold| i64::from(hold.held))),
+        hold.map(|hold| hold.user.as_str()).into(),
+        hold.map(|hold| hold.time_ms).into(),
+        hold.map(|hold| audit::legal_hold(hold.held)).into(),
+        place.conversation().into(),
     ]);
     parameters
 }

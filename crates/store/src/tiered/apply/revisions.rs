@@ -54,6 +54,9 @@ pub(super) fn statement() -> String {
             UPDATE member m SET own = greatest(0, own - t.stored),
                 read_own = greatest(0, read_own - (m.read_msg_id >= $5::bigint)::int) FROM target t
             WHERE m.cid = $4::bigint AND m.user_id = $9::text AND m.floor < $5::bigint AND $8::bigint > 0),
+        noticed AS (
+            UPDATE conversation c SET oldest_msg_id = least(c.oldest_msg_id, $5::bigint) FROM target t
+            WHERE t.stored = 0 AND c.cid = $4::bigint),
         {ADVANCE}
         SELECT {OUTCOME}, 0::bigint"
     )

@@ -62,12 +62,12 @@ pub(super) fn statement() -> String {
         heads AS (
             UPDATE conversation c SET head_msg_id = greatest(c.head_msg_id, h.msg_id),
                 head_seq = greatest(c.head_seq, h.seq), head_countable = greatest(c.head_countable, h.countable),
-                cold_look = CASE WHEN h.first_id <= c.cold_msg_id THEN 0 ELSE c.cold_look END,
+                cold_look = CASE WHEN h.first <= c.cold_msg_id THEN 0 ELSE c.cold_look END,
                 head_epoch = CASE WHEN h.msg_id > c.head_msg_id THEN h.epoch ELSE c.head_epoch END, update_time = greatest(c.update_time, (h.msg_id >> 22) + 1704067200000),
-                stored = c.stored + h.added, shown_msg_id = greatest(c.shown_msg_id, h.shown)
+                stored = c.stored + h.added, oldest_msg_id = least(c.oldest_msg_id, h.first), shown_msg_id = greatest(c.shown_msg_id, h.shown)
             FROM (SELECT DISTINCT ON (i.cid) i.cid, i.msg_id, i.seq, i.countable, i.epoch, coalesce(a.added, 0) AS added,
                     max(i.msg_id) FILTER (WHERE i.control_msg_id IS NULL) OVER (PARTITION BY i.cid) AS shown,
-                    min(i.msg_id) OVER (PARTITION BY i.cid) AS first_id
+                    min(i.msg_id) OVER (PARTITION BY i.cid) AS first
                 FROM input i LEFT JOIN added a USING (cid) ORDER BY i.cid, i.msg_id DESC) h
             WHERE c.cid = h.cid),
         owned AS (

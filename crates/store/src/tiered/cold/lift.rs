@@ -25,6 +25,7 @@ impl<P: Postgres> Cold<'_, P> {
                 new: &new,
                 taken: None,
                 back: Some(&record),
+                expires: None,
             };
             if replace(self.db, &change).await? {
                 return Ok(());

@@ -1,7 +1,7 @@
 //! Looking for messages by what a client knows of them.
 
 use super::Cold;
-use crate::cold::Stored;
+use crate::cold::{Stored, is_shown};
 use crate::params;
 use crate::postgres::Postgres;
 use im_domain::{MsgId, Result};
@@ -40,16 +40,8 @@ impl<P: Postgres> Cold<'_, P> {
         Ok(None)
     }
 
-    /// Whether a message lies in the cold part and is no row.
-    pub async fn is_packed(&self, id: MsgId) -> Result<bool> {
-        const STATEMENT: &str = "
-            SELECT 1 FROM conversation c WHERE c.cid = $1::bigint AND c.cold_msg_id >= $2::bigint
-                AND NOT EXISTS (SELECT 1 FROM message WHERE cid = c.cid AND msg_id = $2::bigint)";
-        Ok(!self.db.query(STATEMENT, params![self.cid, id]).await?.is_empty())
-    }
-
     /// Whether readers see a message of the cold part.
     pub async fn has(&self, id: MsgId) -> Result<bool> {
-        Ok(!self.messages(&[id], MsgId::NONE).await?.is_empty())
+        Ok(self.find(&[id]).await?.values().any(is_shown))
     }
 }

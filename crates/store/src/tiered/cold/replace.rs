@@ -20,6 +20,9 @@ pub(in super::super) struct Replacement<'a> {
     pub taken: Option<Taken>,
     /// A row that comes: it was in `old`.
     pub back: Option<&'a Record>,
+    /// It is made because something has expired: unless the conversation is held, or has another retention of its own
+    /// by now.
+    pub expires: Option<Option<u64>>,
 }
 
 /// All rows with ids from `first` to `last`.
@@ -51,7 +54,8 @@ const STATEMENT: &str = "
     fit AS MATERIALIZED (
         SELECT c.cid FROM gate CROSS JOIN found f
         JOIN conversation c ON c.cid = $2::bigint AND c.cold_version = $3::bigint
-        WHERE f.rows = $7::bigint AND f.stamps = $8::bigint FOR UPDATE OF c),
+        WHERE f.rows = $7::bigint AND f.stamps = $8::bigint AND ($35::bigint = 0
+            OR c.legal_hold = 0 AND c.retention_ms IS NOT DISTINCT FROM $36::bigint) FOR UPDATE OF c),
     taken AS (
         DELETE FROM message m USING fit
         WHERE m.cid = $2::bigint AND m.msg_id BETWEEN $5::bigint AND $6::bigint RETURNING m.copy_of),
@@ -111,6 +115,7 @@ fn parameters(change: &Replacement<'_>) -> Vec<Value> {
     let shown = change.back.is_some_and(is_shown);
     parameters.extend(crate::params![signed(came).zip(signed(went)).map(|(came, went)| came - went), shown]);
     parameters.extend(back_parameters(change.back));
+    parameters.extend(crate::params![change.expires.is_some(), change.expires.flatten()]);
     parameters
 }
 

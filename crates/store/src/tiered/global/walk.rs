@@ -180,9 +180,13 @@ impl Taken {
 
     fn kinds(&self, standing: &Standing, known: Option<KnownBefore>) -> Vec<ChangeKind> {
         let Some(known) = known else {
-            let is_read = !standing.conversation.read_msg_id.is_none();
-            let kinds = [ChangeKind::Messages, ChangeKind::Membership];
-            return kinds.into_iter().chain(is_read.then_some(ChangeKind::Read)).collect();
+            // A device that begins anew may have what was hidden.
+            return only(&[
+                (ChangeKind::Messages, true),
+                (ChangeKind::Revisions, standing.hidden_version > 0),
+                (ChangeKind::Membership, true),
+                (ChangeKind::Read, !standing.conversation.read_msg_id.is_none()),
+            ]);
         };
         if standing.is_cold {
             // By which numbers it has changed is not kept.
@@ -202,20 +206,27 @@ impl Taken {
         let is_changed = versions.membership > after;
         let is_read = is_own(standing.read_version);
         let is_set = is_own(standing.set_version);
+        // A control message has told of it.
         let is_revised = versions.revision > after || is_unclear && versions.revision > 0;
+        let is_hidden = standing.hidden_version > 0 && is_own(standing.hidden_version);
         // Who has joined meanwhile has seen nothing of what was said before.
         let may_have_joined = self.is_wide && is_changed || self.is_other && is_unclear;
         let has = [
-            (ChangeKind::Messages, self.is_said || versions.said > after || may_have_joined),
-            (ChangeKind::Revisions, is_revised),
+            (ChangeKind::Messages, self.is_said || versions.said > after || is_revised || may_have_joined),
+            (ChangeKind::Revisions, is_revised || is_hidden),
             (ChangeKind::Membership, is_changed || is_set),
             (ChangeKind::Read, is_read),
         ];
-        let mut kinds: Vec<_> = has.into_iter().filter_map(|(kind, has)| has.then_some(kind)).collect();
+        let mut kinds = only(&has);
         if kinds.is_empty() {
             // Something was told late, of a kind that is not kept.
             kinds = ChangeKind::ALL.to_vec();
         }
         kinds
     }
+}
+
+/// The kinds that hold.
+fn only(has: &[(ChangeKind, bool)]) -> Vec<ChangeKind> {
+    has.iter().filter_map(|(kind, has)| has.then_some(*kind)).collect()
 }

@@ -85,7 +85,7 @@ async fn told<R: Redis, P: Postgres>(
             preview: None,
         });
         let shows = show.unwrap_or(!reticent.contains(&actor.user));
-        wanted.push(shows.then(|| newest_of(store, actor, talks)));
+        wanted.push(shows.then(|| newest_of(actor, talks)));
     }
     let previews = preview::previews(store, wanted).await?;
     for (due, preview) in given.iter_mut().zip(previews) {
@@ -126,8 +126,7 @@ async fn talks<R: Redis, P: Postgres>(
             leased.waiting.iter().map(pair)
         })
         .collect();
-    let mut standings = standing::all(store, &pairs).await?.into_iter();
-    let expired = store.expired_up_to();
+    let mut standings = standing::all(store, tenant, &pairs).await?.into_iter();
     let mut all = Vec::with_capacity(leased.len());
     for leased in leased {
         let mut talks = Vec::new();
@@ -137,7 +136,7 @@ async fn talks<R: Redis, P: Postgres>(
             };
             let place = Place::of(tenant, conversation);
             standing.complete(store, place.partition, *since).await?;
-            let unread = standing.unread(*since, expired);
+            let unread = standing.unread(*since);
             if unread > 0 {
                 talks.push(Talk { conversation: conversation.clone(), since: *since, standing, unread });
             }
@@ -149,10 +148,9 @@ async fn talks<R: Redis, P: Postgres>(
 
 /// When the oldest of the messages was sent, in milliseconds since 1970.
 async fn oldest<R: Redis, P: Postgres>(store: &Tiered<R, P>, actor: &Actor, talks: &[Talk]) -> Result<u64> {
-    let expired = store.expired_up_to();
     let mut oldest = u64::MAX;
     for talk in talks {
-        let above = talk.standing.above(talk.since, expired);
+        let above = talk.standing.above(talk.since);
         let time_ms = match above < talk.since.first && !talk.standing.may_lack_first(talk.since) {
             true => talk.since.first.time_ms(),
             // The first was read, or has expired, or was taken back.
@@ -189,11 +187,10 @@ async fn next_time<R: Redis, P: Postgres>(
     Ok(messages.iter().find(counts).map(|message| message.create_time))
 }
 
-fn newest_of<R: Redis, P: Postgres>(store: &Tiered<R, P>, actor: Actor, talks: Vec<Talk>) -> Wanted {
-    let expired = store.expired_up_to();
+fn newest_of(actor: Actor, talks: Vec<Talk>) -> Wanted {
     let mut last: Vec<(MsgId, ConversationId, MsgId)> = talks
         .into_iter()
-        .map(|talk| (talk.standing.last, talk.conversation, talk.standing.above(talk.since, expired)))
+        .map(|talk| (talk.standing.last, talk.conversation, talk.standing.above(talk.since)))
         .collect();
     last.sort_unstable_by_key(|(last, ..)| std::cmp::Reverse(*last));
     Wanted { actor, talks: last.into_iter().map(|(_, conversation, above)| (conversation, above)).collect() }

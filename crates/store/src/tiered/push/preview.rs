@@ -2,7 +2,7 @@
 
 use super::super::cold::Cold;
 use super::super::keys::Place;
-use super::super::rows::SHOWN;
+use super::super::rows::{SHOWN, is_hidden};
 use super::super::view::countable_up_to;
 use super::super::{Tiered, limits, pages, read, script, stamp};
 use super::standing::{Pair, names};
@@ -169,12 +169,13 @@ async fn find_cold<R: Redis, P: Postgres>(
         JOIN conversation c ON c.tenant = i.tenant AND c.name = i.name
         CROSS JOIN LATERAL (
             SELECT count(*) AS looked, string_agg(x.msg_id::text, ',' ORDER BY x.msg_id DESC) FILTER (
-                WHERE x.sender <> i.user_id AND x.kind <> {control} AND x.status = {normal}
+                WHERE x.sender <> i.user_id AND x.kind <> {control} AND x.status = {normal} AND NOT {hidden}
                     AND x.countable > {before}) AS found
             FROM (SELECT * FROM message WHERE cid = c.cid AND msg_id > greatest(i.above, c.cold_msg_id)
                 AND msg_id < i.below AND {SHOWN} ORDER BY msg_id DESC LIMIT $7::bigint) x) n",
         control = Kind::Recall.number(),
         normal = Status::Normal.number(),
+        hidden = is_hidden("x", "i.user_id"),
         before = countable_up_to("x.cid", "x.msg_id - 1"),
     );
     let of = |at: usize| looks.get(at).ok_or_else(|| Error::internal("a preview has no place"));
@@ -196,7 +197,9 @@ async fn find_cold<R: Redis, P: Postgres>(
         let most = limits::PREVIEW_LOOK_MAX.saturating_sub(looked) as usize;
         if look.found.len() < PUSH_PREVIEW_MAX && most > 0 {
             let user = look.pair.1.as_str();
-            look.found.extend(cold.newest_of_others(user, look.above, below.min(after(end)), most).await?);
+            let hidden = cold.hidden(user).await?;
+            let found = cold.newest_of_others(user, look.above, below.min(after(end)), most).await?;
+            look.found.extend(found.into_iter().filter(|id| !hidden.contains(id)));
         }
         look.found.truncate(PUSH_PREVIEW_MAX);
     }

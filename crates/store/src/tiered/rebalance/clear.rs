@@ -15,6 +15,9 @@ const POSITIONS: &str = "
 const REVISIONS: &str = "
     DELETE FROM revision WHERE ctid = ANY (ARRAY(SELECT v.ctid FROM conversation c JOIN revision v ON v.cid = c.cid
         WHERE (c.cid >> 14) & 255 = $1::bigint LIMIT $2::bigint)) RETURNING 1";
+const HIDDEN: &str = "
+    DELETE FROM hidden WHERE ctid = ANY (ARRAY(SELECT h.ctid FROM conversation c JOIN hidden h ON h.cid = c.cid
+        WHERE (c.cid >> 14) & 255 = $1::bigint LIMIT $2::bigint)) RETURNING 1";
 const ALIASES: &str = "
     DELETE FROM alias WHERE ctid = ANY (ARRAY(SELECT ctid FROM alias WHERE partition = $1::bigint
         LIMIT $2::bigint)) RETURNING 1";
@@ -28,7 +31,7 @@ const AUDIT: &str = "
     DELETE FROM audit WHERE ctid = ANY (ARRAY(SELECT ctid FROM audit WHERE partition = $1::bigint
         LIMIT $2::bigint)) RETURNING 1";
 /// What changes: a move copies it anew.
-const CHANGING: [&str; 7] = [MEMBERS, POSITIONS, REVISIONS, ALIASES, DEVICES, USER_SETTINGS, AUDIT];
+const CHANGING: [&str; 8] = [MEMBERS, POSITIONS, REVISIONS, HIDDEN, ALIASES, DEVICES, USER_SETTINGS, AUDIT];
 /// A message is found by its key: rows of several tables stand behind it.
 const MESSAGES: &str = "
     DELETE FROM message m USING (SELECT x.cid, x.msg_id FROM conversation c CROSS JOIN LATERAL (

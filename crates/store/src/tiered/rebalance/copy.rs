@@ -29,7 +29,9 @@ pub(super) const CONVERSATIONS: Table = Table {
             head_seq = excluded.head_seq, head_countable = excluded.head_countable,
             shown_msg_id = excluded.shown_msg_id, cold_msg_id = excluded.cold_msg_id, cold = excluded.cold,
             cold_version = excluded.cold_version, cold_look = excluded.cold_look,
-            head_epoch = excluded.head_epoch, stored = excluded.stored, update_time = excluded.update_time",
+            head_epoch = excluded.head_epoch, stored = excluded.stored, update_time = excluded.update_time,
+            retention_ms = excluded.retention_ms, legal_hold = excluded.legal_hold,
+            oldest_msg_id = excluded.oldest_msg_id",
 };
 
 pub(super) const MESSAGES: Table = Table {
@@ -124,6 +126,22 @@ pub(super) const REVISED: Table = Table {
         UPDATE message m SET status = x.status, content = x.content, ext = x.ext, edit_time = x.edit_time
         FROM json_populate_recordset(NULL::message, $1::text::json) x
         WHERE m.cid = x.cid AND m.msg_id = x.msg_id AND x.status IS NOT NULL",
+};
+
+/// No name holds a space, so one parts user and message.
+pub(super) const HIDDEN: Table = Table {
+    rows: "
+        SELECT h.* FROM (SELECT cid FROM conversation WHERE (cid >> 14) & 255 = $1::bigint
+                AND cid BETWEEN $2::bigint AND $5::bigint ORDER BY cid) c
+        CROSS JOIN LATERAL (SELECT * FROM hidden WHERE cid = c.cid AND (c.cid > $2::bigint
+                OR (user_id, msg_id) > (split_part($3::text, ' ', 1), split_part($3::text, ' ', 2)::bigint))
+            ORDER BY user_id, msg_id LIMIT $4::bigint) h
+        ORDER BY c.cid, h.user_id, h.msg_id LIMIT $4::bigint",
+    keys: "x.cid, x.user_id || ' ' || x.msg_id",
+    start: " 0",
+    insert: "
+        INSERT INTO hidden SELECT * FROM json_populate_recordset(NULL::hidden, $1::text::json)
+        ON CONFLICT DO NOTHING",
 };
 
 /// No name holds a space, so one parts user and device.

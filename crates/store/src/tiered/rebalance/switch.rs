@@ -11,8 +11,8 @@ use super::super::Tiered;
 use super::super::home::{Move, note};
 use super::super::limits::{ATTEMPTS_MAX, MOVE_ROWS_MAX};
 use super::copy::{
-    ALIASES, AUDIT, CONVERSATIONS, DEVICES, MEMBERS, MESSAGES, POSITIONS, REVISED, REVISIONS, USER_SETTINGS,
-    Way, copy, copy_all,
+    ALIASES, AUDIT, CONVERSATIONS, DEVICES, HIDDEN, MEMBERS, MESSAGES, POSITIONS, REVISED, REVISIONS,
+    USER_SETTINGS, Way, copy, copy_all,
 };
 use super::{clear, segments};
 use crate::params;
@@ -40,7 +40,7 @@ pub(super) async fn move_one<R: Redis, P: Postgres>(
     }
     copy_all(&way, &CONVERSATIONS).await?;
     clear::clear_changing(way.to, partition).await?;
-    for table in [MEMBERS, POSITIONS, REVISIONS, ALIASES, DEVICES, USER_SETTINGS, AUDIT] {
+    for table in [MEMBERS, POSITIONS, REVISIONS, HIDDEN, ALIASES, DEVICES, USER_SETTINGS, AUDIT] {
         copy_all(&way, &table).await?;
     }
     level(&way).await?;

@@ -4,6 +4,7 @@ use super::USERS;
 use crate::conformance::talk::*;
 use im_domain::MsgId;
 use im_domain::global::{ChangeKind, Changed};
+use im_domain::limits::GET_IDS_MAX;
 use im_domain::message::{Message, Status};
 use im_domain::page::SyncQuery;
 use im_domain::storage::Storage;
@@ -43,6 +44,34 @@ impl Stored {
     fn revised(&self, page: &[Message]) -> Vec<MsgId> {
         let controls = page.iter().filter_map(|message| message.control);
         controls.map(|control| control.msg_id).filter(|id| self.messages.contains_key(id)).collect()
+    }
+}
+
+impl Stored {
+    /// What another device of the user has hidden is not there any more.
+    fn read_anew(
+        &mut self,
+        store: &impl Storage,
+        user: &str,
+        name: &str,
+        line: &mut Line,
+    ) -> Result<(), Lost> {
+        let ids: Vec<MsgId> = self.messages.keys().copied().collect();
+        ids.chunks(GET_IDS_MAX).try_for_each(|part| self.get_anew(store, user, name, part, line))
+    }
+
+    fn get_anew(
+        &mut self,
+        store: &impl Storage,
+        user: &str,
+        name: &str,
+        ids: &[MsgId],
+        line: &mut Line,
+    ) -> Result<(), Lost> {
+        let found = line.carry(get(store, user, name, ids).unwrap())?;
+        found.messages.iter().for_each(|message| self.put(message));
+        self.messages.retain(|id, _| !found.missing.contains(id));
+        Ok(())
     }
 }
 
@@ -101,6 +130,9 @@ impl Device {
         }
         let stored = self.talks.entry(name.clone()).or_default();
         (stored.unread, stored.read) = (one.unread, one.read_msg_id);
+        if one.kinds.contains(&ChangeKind::Revisions) {
+            stored.read_anew(store, USERS[self.user], &name, line)?;
+        }
         let mut has_more = one.kinds.contains(&ChangeKind::Messages);
         while has_more {
             let query = SyncQuery { limit, ..sync_query(&name, Some(stored.last)) };
@@ -109,8 +141,7 @@ impl Device {
             page.messages.iter().for_each(|message| stored.put(message));
             let revised = stored.revised(&page.messages);
             if !revised.is_empty() {
-                let found = get(store, USERS[self.user], &name, &revised).unwrap();
-                line.carry(found)?.messages.iter().for_each(|message| stored.put(message));
+                stored.get_anew(store, USERS[self.user], &name, &revised, line)?;
             }
             stored.last = page.cursor;
             has_more = page.has_more;

@@ -1,4 +1,4 @@
--- Old messages, many of one conversation in one packed run of bytes (ADR 0015, 0016). They were rows of `message`
+-- Old messages, many of one conversation in one packed run of bytes (ADR 0015, 0018). They were rows of `message`
 -- before; a row whose id lies in the range of a segment came later, or was taken out to be revised.
 
 -- `messages`: those that are shown. `last_*`: of the message `last_id`. `kinds`: 1 << kind of each kind that is in

@@ -1,4 +1,4 @@
--- Old messages, many of one conversation in one packed run of bytes (ADR 0015, 0016).
+-- Old messages, many of one conversation in one packed run of bytes (ADR 0015, 0018).
 -- One statement ends at each line that ends in a semicolon.
 
 -- Messages up to the conversation's `cold_msg_id` are here, and above it in `message`. `last_*`: of the message
