@@ -139,15 +139,15 @@ impl<P: Sqlite> Batch<'_, P> {
 
     fn state(&self, draft: &Draft, conversation: &ConversationId) -> Result<State> {
         let statement = format!(
-            "SELECT {}, c.kind, s.epoch, m.user IS NOT NULL, coalesce(m.own, 0), {},
+            "SELECT {0}, c.kind, s.epoch, m.user IS NOT NULL, coalesce(m.own, 0), {1},
                 e.msg_id, e.seq, e.fingerprint, q.msg_id IS NOT NULL, c.cold_msg_id,
-                max(?6, iif(c.history = 1, coalesce(m.floor, 0), 0))
+                max({2}, iif(c.history = 1, coalesce(m.floor, 0), 0))
             FROM conversation c JOIN store s ON s.id = 1
             LEFT JOIN member m ON m.cid = c.cid AND m.user = ?3
             LEFT JOIN message e ON e.cid = c.cid AND e.sender = ?3 AND e.client_msg_id = ?4
                 AND e.control_msg_id IS NULL
             LEFT JOIN message q ON q.cid = c.cid AND q.msg_id = ?5
-                AND q.msg_id > max({}, iif(c.history = 1, coalesce(m.floor, 0), 0))
+                AND q.msg_id > max({2}, iif(c.history = 1, coalesce(m.floor, 0), 0))
             WHERE c.tenant = ?1 AND c.name = ?2",
             Head::COLUMNS,
             Counters::COLUMNS,
