@@ -136,12 +136,9 @@ impl<P: Sqlite> Cold<'_, P> {
         Ok(found.pop())
     }
 
-    /// Messages of the cold part that are hidden from a user.
+    /// Messages of the conversation that are hidden from a user.
     pub fn hidden(&self, user: &str) -> Result<BTreeSet<MsgId>> {
-        const STATEMENT: &str = "
-            SELECT h.msg_id FROM conversation c JOIN hidden h ON h.cid = c.cid AND h.user = ?2
-                AND h.msg_id <= c.cold_msg_id
-            WHERE c.cid = ?1";
+        const STATEMENT: &str = "SELECT msg_id FROM hidden WHERE cid = ?1 AND user = ?2";
         let rows = self.store.db.execute(STATEMENT, params![self.cid, user])?;
         Ok(rows.into_iter().map(|mut row| row.msg_id()).collect::<Result<_, _>>()?)
     }

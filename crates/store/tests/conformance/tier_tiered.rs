@@ -1,11 +1,13 @@
 //! The move to cold segments in PostgreSQL, killed at every step, raced by revisions, and among databases that change.
 
-use super::backend::block_on;
-use super::killed::{Engine, at_every_step};
+use super::backend::{Backend, block_on};
+use super::killed::{self, Engine, at_every_step, engine};
+use super::mortal::Kill;
 use super::rebalanced::{mover, on};
 use super::settled::HOT_KEYS;
 use super::site::{Site, drain, settings_on};
 use super::talk::*;
+use super::tiered::{Hot, TieredBackend};
 use super::watched::{Watch, WatchedPostgres, WatchedRedis};
 use crate::servers::postgres::query_at;
 use im_domain::MsgId;
@@ -49,36 +51,64 @@ fn another(redis: &[String], postgres: &[String]) -> super::tiered::Engine {
     Tiered::new(redis, postgres, settings).unwrap()
 }
 
-/// Also the revision of a message that is in a segment by then.
+/// Only this conversation is looked at by the next move.
+fn look_at(backend: &TieredBackend<Hot>, name: &str) {
+    let looks = "
+        UPDATE conversation SET cold_look = CASE WHEN name = $1::text THEN 0 ELSE 9223372036854775807 END";
+    query_at(&backend.postgres_url(), looks, vec![name.into()]).unwrap();
+}
+
+/// Also the taking in of a message that was taken out to be revised.
 #[test]
 fn a_move_is_killed_at_every_step() {
-    let prepare = |engine: &Engine, name: &str| {
-        group(engine, name, &["a", "b"]);
-        for n in 0..4 {
-            send(engine, "a", name, n);
-        }
-        block_on(engine.run(&[Task::Drain, Task::Tier], 10_000)).unwrap();
-        for n in 4..8 {
-            send(engine, "a", name, n);
-        }
-        let cold = walk(engine, "a", name, 100, Down)[1].msg_id;
-        revise(engine, &actor("a"), name, cold, edit_to("edited")).unwrap();
-        block_on(engine.run(&[Task::Drain], 10_000)).unwrap();
+    let backend = TieredBackend::<Hot>::new();
+    let healthy = engine(&backend, None).0;
+    let run = |engine: &Engine| block_on(engine.run(&[Task::Tier], 10_000)).map(|report| report.tiered);
+    let prepare = |name: &str| {
+        group(&healthy, name, &["a", "b"]);
+        let ids: Vec<MsgId> = (0..8).map(|n| send(&healthy, "a", name, n).msg_id).collect();
+        killed::drain(&healthy);
+        look_at(&backend, name);
+        assert_eq!(run(&healthy).unwrap(), 7);
+        revise(&healthy, &actor("a"), name, ids[1], edit_to("edited")).unwrap();
+        (8..12).for_each(|n| drop(send(&healthy, "a", name, n)));
+        killed::drain(&healthy);
+        look_at(&backend, name);
     };
-    let run = |engine: &Engine, _: &str| block_on(engine.run(&[Task::Tier], 10_000)).map(|_| ());
-    at_every_step(prepare, run, |engine, name| {
-        let shown = walk(engine, "b", name, 3, Down);
-        let mut expected: Vec<_> = (0..8).map(|n| format!("message {n}")).collect();
-        expected[1] = "edited".to_owned();
-        expected.push(String::new());
+    let check = |name: &str| {
+        let shown = walk(&healthy, "b", name, 3, Down);
+        let content = |n| match n {
+            1 => "edited".to_owned(),
+            8 => String::new(),
+            n => format!("message {}", if n < 8 { n } else { n - 1 }),
+        };
+        let expected: Vec<_> = (0..13).map(content).collect();
         assert_eq!(
             shown.iter().map(|message| message.content.clone()).collect::<Vec<_>>(),
             expected,
             "{name}"
         );
-        assert_eq!(walk(engine, "b", name, 4, Up), shown, "{name}");
-        assert_eq!(conversation(engine, "b", name).unread, 8, "{name}");
-    });
+        assert_eq!(walk(&healthy, "b", name, 4, Up), shown, "{name}");
+        assert_eq!(conversation(&healthy, "b", name).unread, 12, "{name}");
+    };
+    for last_is_made in [false, true] {
+        for after in 0.. {
+            let name = format!("{after}-{last_is_made}");
+            prepare(&name);
+            let (mortal, life) = engine(&backend, Some(Kill { after, last_is_made }));
+            let outcome = run(&mortal);
+            assert!(outcome.is_ok() || life.died(), "step {name}: {outcome:?}");
+            backend.forget(HOT_KEYS);
+            check(&name);
+            run(&healthy).unwrap();
+            backend.forget(HOT_KEYS);
+            check(&name);
+            if !life.died() {
+                assert!(after > 0);
+                break;
+            }
+        }
+    }
 }
 
 #[test]

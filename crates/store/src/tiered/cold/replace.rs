@@ -86,7 +86,9 @@ const STATEMENT: &str = "
         UPDATE conversation c SET cold_version = $3::bigint + 1, cold = greatest(0, c.cold + $18::bigint),
             cold_msg_id = greatest(c.cold_msg_id, (SELECT max(id) FROM unnest($10::bigint[]) AS n(id))),
             stored = c.stored - (SELECT count(*) FROM taken WHERE coalesce(copy_of, 0) = 0) + $19::bigint,
-            cold_look = CASE WHEN $20::bigint > 0 THEN 0 ELSE c.cold_look END
+            cold_look = CASE WHEN $20::bigint > 0 THEN 0 ELSE c.cold_look END,
+            oldest_msg_id = CASE WHEN $20::bigint > 0 THEN least(c.oldest_msg_id, $20::bigint)
+                ELSE c.oldest_msg_id END
         FROM fit WHERE c.cid = fit.cid)
     SELECT 1 FROM fit";
 
