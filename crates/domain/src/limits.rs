@@ -111,7 +111,8 @@ pub const RUN_MS_DEFAULT: u64 = 10_000;
 /// Longest bound a caller may name for `archive/run`, in milliseconds: below the hosts' request
 /// deadline of 30 s.
 pub const RUN_MS_MAX: u64 = 25_000;
-/// Longest time for which a conversation can keep its messages by a setting of its own, in milliseconds: a hundred years of 365 days, longer than ids are given. 0 is for ever.
+/// Longest time for which a conversation can keep its messages by a setting of its own, in milliseconds: a hundred
+/// years of 365 days, longer than ids are given. 0 is for ever.
 pub const RETENTION_MS_MAX: u64 = 3_153_600_000_000;
 /// Conversations looked at by one step of the expiry task, and purged by one statement: bounds both.
 pub const EXPIRE_CONVERSATIONS_MAX: usize = 100;

@@ -16,7 +16,7 @@ use crate::expiry::{Candidate, Scan, Spot};
 use crate::postgres::Postgres;
 use crate::redis::Redis;
 use im_domain::limits::EXPIRE_CONVERSATIONS_MAX;
-use im_domain::{ConversationId, MsgId, Result};
+use im_domain::{ConversationId, Error, MsgId, Result};
 use purge::Doomed;
 use std::collections::BTreeMap;
 
@@ -29,9 +29,12 @@ pub(super) async fn expire<R: Redis, P: Postgres>(
     store: &Tiered<R, P>,
     is_over: impl Fn() -> bool,
 ) -> Result<u64> {
-    layout::check(store).await?;
+    let failure = match layout::check(store).await {
+        Err(error @ Error::SqlUnavailable { .. }) => Some(error),
+        checked => checked.map(|_| None)?,
+    };
     let now_ms = store.now_ms();
-    let mut run = Run { store, now_ms, is_over, purged: 0, failure: None };
+    let mut run = Run { store, now_ms, is_over, purged: 0, failure };
     for database in 0..store.databases.len() {
         for scan in Scan::all(&store.settings.retention, now_ms) {
             for (after, last) in scan.parts((store.settings.random)()) {
@@ -50,7 +53,7 @@ struct Run<'a, R, P, F> {
     is_over: F,
     /// Messages.
     purged: u64,
-    failure: Option<im_domain::Error>,
+    failure: Option<Error>,
 }
 
 impl<R: Redis, P: Postgres, F: Fn() -> bool> Run<'_, R, P, F> {
