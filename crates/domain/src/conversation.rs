@@ -79,6 +79,39 @@ impl ConversationChange {
     }
 }
 
+/// Why settings are not changed, whoever says so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SettingsRefusal {
+    /// Both users of a single chat see all of it.
+    SingleHistory,
+    /// The actor does not manage the conversation.
+    History,
+    /// The actor does not manage the group, or it is none.
+    Retention,
+    /// The actor is no administrator of the product.
+    Hold,
+}
+
+impl From<SettingsRefusal> for Error {
+    fn from(refusal: SettingsRefusal) -> Self {
+        match refusal {
+            SettingsRefusal::SingleHistory => {
+                Self::invalid("history", "both users of a single chat see all of it")
+            }
+            SettingsRefusal::History => {
+                Self::forbidden_value("history", "only an owner or an administrator changes it")
+            }
+            SettingsRefusal::Retention => {
+                let reason = "only an owner or an administrator of a group changes it";
+                Self::forbidden_value("retentionMs", reason)
+            }
+            SettingsRefusal::Hold => {
+                Self::forbidden_value("legalHold", "only an administrator of the product changes it")
+            }
+        }
+    }
+}
+
 /// The last message of a conversation, as lists show it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LastMessage {

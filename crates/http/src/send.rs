@@ -11,6 +11,7 @@ use crate::json::{has_field, parse};
 use crate::problem::Problem;
 use crate::router::{Api, Call};
 use crate::routes::{Component, Op};
+use im_domain::conversation::SettingsRefusal;
 use im_domain::message::Ack;
 use im_domain::revision::{Revised, Revision};
 use im_domain::storage::{Actor, Storage};
@@ -147,7 +148,7 @@ async fn update(caller: &Caller, body: &[u8], storage: &impl Storage) -> Result<
     let actor = caller.actor(update.user_id.take().map(|user| user.0))?;
     let (id, change) = update.change()?;
     if change.legal_hold.is_some() && caller.scope != Scope::Admin {
-        return Err(Problem::forbidden("legalHold", "only an administrator of the product changes it"));
+        return Err(Error::from(SettingsRefusal::Hold).into());
     }
     let conversation = storage.update(&actor, &id, change).await?;
     Response::json(&ConversationOut::from(&conversation))

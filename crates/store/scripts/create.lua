@@ -11,8 +11,7 @@ local clock = clock_of(KEYS[1], ARGV[1])
 if not clock or clock.epoch ~= ARGV[4] then return {'verify'} end
 if redis.call('HGET', KEYS[3], 'base') == clock.base or redis.call('EXISTS', KEYS[8]) == 1 then return {'exists'} end
 if redis.call('XLEN', KEYS[2]) >= tonumber(ARGV[3]) then return {'backlog'} end
-redis.call('DEL', KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], revisions_of(KEYS[5]), contents_of(KEYS[5]),
-    recalled_of(KEYS[5]), hidden_of(KEYS[5]))
+redis.call('DEL', KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], unpack(beside(KEYS[5])))
 local ms, low = tick(clock, tonumber(ARGV[2]))
 local lines, ops, others, version = {}, {}, {}, next_version()
 local op = tonumber(ARGV[8]) <= tonumber(ARGV[9]) and 'j' or 'J'

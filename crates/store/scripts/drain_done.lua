@@ -44,13 +44,7 @@ local function trim(messages, kept, entry, hidden)
     -- Nor does what was hidden, and is so in SQL only later.
     if hidden and later(hidden, entry) == hidden and hidden ~= entry then return false end
     -- What was revised, and is so in SQL only later, stays where it is seen what it has become.
-    local revisions = revised(messages)
-    if revisions then
-        for _, value in ipairs(redis.call('HVALS', revisions)) do
-            local logged = string.match(value, '^%S+ %d+ (%S+)')
-            if later(logged, entry) == logged and logged ~= entry then return false end
-        end
-    end
+    if revised_after(revised(messages), entry) then return false end
     local spare = redis.call('XLEN', messages) - keep
     if spare <= 0 then return false end
     local may_go = #redis.call('XRANGE', messages, '-', kept, 'COUNT', math.min(spare, TRIM_MAX))
@@ -85,16 +79,10 @@ for c = 1, conversations do
         local trimmed = trim(KEYS[k + 3], kept, ARGV[a + 2], head[4])
         local first = redis.call('XRANGE', KEYS[k + 3], '-', '+', 'COUNT', 1)[1]
         local front = first and first[1] or ''
-        local revisions = trimmed and revised(KEYS[k + 3])
-        if revisions then
-            for _, id in ipairs(redis.call('HKEYS', revisions)) do
-                if front == '' or later(id, front) == front and id ~= front then
-                    redis.call('HDEL', revisions, id)
-                    redis.call('HDEL', contents_of(KEYS[k + 3]), id)
-                end
-            end
+        if trimmed then
+            forget_revisions(KEYS[k + 3], front)
+            forget_hidden(KEYS[k + 1], KEYS[k + 2], KEYS[k + 3], front)
         end
-        if trimmed then forget_hidden(KEYS[k + 1], KEYS[k + 2], KEYS[k + 3], front) end
         redis.call('HSET', KEYS[k + 1], 'kept', kept, 'hot', trimmed and front or hot[c], 'front', front)
         may_go = head[3] == ARGV[a + 2] -- SQL has all of it
     end
@@ -102,10 +90,7 @@ for c = 1, conversations do
         -- When it stays idle. The head goes first: without it the rest is never read.
         redis.call('EXPIRE', KEYS[k + 1], life)
         for key = k + 2, k + PER_CONVERSATION do redis.call('EXPIRE', KEYS[key], life + 60) end
-        redis.call('EXPIRE', revisions_of(KEYS[k + 3]), life + 60)
-        redis.call('EXPIRE', contents_of(KEYS[k + 3]), life + 60)
-        redis.call('EXPIRE', recalled_of(KEYS[k + 3]), life + 60)
-        redis.call('EXPIRE', hidden_of(KEYS[k + 3]), life + 60)
+        for _, key in ipairs(beside(KEYS[k + 3])) do redis.call('EXPIRE', key, life + 60) end
     end
 end
 

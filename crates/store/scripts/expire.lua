@@ -6,15 +6,6 @@
 -- Gives {"verify"}; or {"ok", then for each conversation the stamp up to which SQL may purge it ("": it is not hot)}.
 local PER_CONVERSATION, PER_ITEM, FIXED = 3, 2, 1
 
--- Whether something of it was revised that is so in SQL only later.
-local function is_behind(revisions, in_sql)
-    for _, value in ipairs(revisions and redis.call('HVALS', revisions) or {}) do
-        local logged = string.match(value, '^%S+ %d+ (%S+)')
-        if logged ~= in_sql and later(logged, in_sql) == logged then return true end
-    end
-    return false
-end
-
 local function first_of(messages)
     local first = redis.call('XRANGE', messages, '-', '+', 'COUNT', 1)[1]
     return first and first[1] or ''
@@ -29,18 +20,12 @@ end
 
 -- Takes out what stands up to a stamp.
 local function let_go(key, messages, head, up_to)
-    local revisions, hot = revised(messages), hot_from(head[5], head[6], head[7], messages)
-    local from = after(up_to)
+    local hot, from = hot_from(head[5], head[6], head[7], messages), after(up_to)
     if redis.call('XTRIM', messages, 'MINID', from) > 0 then
         redis.call('HSET', key, 'hot', later(hot, from), 'front', first_of(messages))
     end
-    for _, id in ipairs(revisions and redis.call('HKEYS', revisions) or {}) do
-        if later(id, up_to) == up_to then
-            redis.call('HDEL', revisions, id)
-            redis.call('HDEL', contents_of(messages), id)
-        end
-    end
-    if later(head[9], up_to) == up_to then 
+    forget_revisions(messages, from)
+    if later(head[9], up_to) == up_to then
         redis.call('HSET', key, 'shown', '0-0', 'shown_seq', 0, 'shown_status', 0, 'last_sender', '', 'last_kind', 0,
             'last_summary', '')
     end
@@ -51,7 +36,7 @@ local function expire(key, messages, head, times, in_sql)
     if expired == '0-0' then return expired end
     local first = first_of(messages)
     local is_clean = first == '' or first ~= expired and later(first, expired) == first
-    if not is_clean and is_behind(revised(messages), in_sql) then return '0-0' end
+    if not is_clean and revised_after(revised(messages), in_sql) then return '0-0' end
     local up_to = later(expired, head[8]) == expired and head[8] or expired
     let_go(key, messages, head, up_to)
     first = first_of(messages)

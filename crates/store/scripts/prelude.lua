@@ -102,6 +102,11 @@ local function hidden_of(messages)
     return (string.gsub(messages, ':m:', ':y:', 1))
 end
 
+-- All keys beside the messages of a conversation.
+local function beside(messages)
+    return { revisions_of(messages), contents_of(messages), recalled_of(messages), hidden_of(messages) }
+end
+
 local function hidden_name(user, class, stamp)
     local ms, low = split(stamp)
     return string.format('%s/%s/%013d-%07d', user, class, ms, low)
@@ -142,6 +147,27 @@ end
 local function revised(messages)
     local key = revisions_of(messages)
     return redis.call('EXISTS', key) == 1 and key or nil
+end
+
+-- Whether something was revised that is so in SQL only later: it has the log up to a stamp. `revisions`: what revised()
+-- gave.
+local function revised_after(revisions, stamp)
+    for _, value in ipairs(revisions and redis.call('HVALS', revisions) or {}) do
+        local logged = string.match(value, '^%S+ %d+ (%S+)')
+        if logged ~= stamp and later(logged, stamp) == logged then return true end
+    end
+    return false
+end
+
+-- Forgets what messages below a stamp ("": all) have become: they are not hot any more.
+local function forget_revisions(messages, stamp)
+    local revisions = revised(messages)
+    for _, id in ipairs(revisions and redis.call('HKEYS', revisions) or {}) do
+        if stamp == '' or id ~= stamp and later(id, stamp) == stamp then
+            redis.call('HDEL', revisions, id)
+            redis.call('HDEL', contents_of(messages), id)
+        end
+    end
 end
 
 -- Whether a message was recalled or deleted; `revisions`: what revised() gave.
@@ -295,10 +321,7 @@ end
 local function stay_hot(keys)
     if redis.call('PTTL', keys[1]) < 0 then return end
     for _, key in ipairs(keys) do redis.call('PERSIST', key) end
-    redis.call('PERSIST', revisions_of(keys[3]))
-    redis.call('PERSIST', contents_of(keys[3]))
-    redis.call('PERSIST', recalled_of(keys[3]))
-    redis.call('PERSIST', hidden_of(keys[3]))
+    for _, key in ipairs(beside(keys[3])) do redis.call('PERSIST', key) end
 end
 
 -- A script's first write is refused when memory is full, if it could add to it. Draining has to go on

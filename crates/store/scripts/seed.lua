@@ -11,8 +11,7 @@ local clock = clock_of(KEYS[1], ARGV[1])
 if not clock or clock.epoch ~= ARGV[2] then return {'verify'} end
 if redis.call('HGET', KEYS[2], 'base') == clock.base then return {'ok'} end
 local recalled, hidden = recalled_of(KEYS[4]), hidden_of(KEYS[4])
-redis.call('DEL', KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], revisions_of(KEYS[4]), contents_of(KEYS[4]),
-    recalled, hidden)
+redis.call('DEL', KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], unpack(beside(KEYS[4])))
 -- When it changed last is known, but not by which number: it is as if all had just changed.
 local version = next_version()
 for user, own, hides, value in string.gmatch(ARGV[4], '([^ \n]+) (%d+) (%d) ([^\n]+)\n') do

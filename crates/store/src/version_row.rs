@@ -11,9 +11,6 @@ use im_domain::revision::{Capacity, Origin, Refusal, Version};
 use im_domain::{Error, MsgId, Result, UserId};
 use im_segment::Record;
 
-/// What a look at versions is called in the audit.
-pub(crate) const AUDITED: &str = "versions";
-
 /// Who is not privileged sees what messages are, and not what they were.
 pub(crate) fn unprivileged() -> Error {
     Error::forbidden("only an administrator sees what messages were before")

@@ -93,8 +93,8 @@ impl Walk {
 }
 
 /// Each conversation once, at its last change: narrow ones from the indexes, wide ones looked up, and
-/// those the user has left. A revision brings a control message, so something was said then, too. ?3: after this version. ?6: whether the walk has begun before; who begins knows
-/// of none that could have been left.
+/// those the user has left. A revision brings a control message, so something was said then, too. ?3: after this
+/// version. ?6: whether the walk has begun before; who begins knows of none that could have been left.
 fn statement() -> String {
     format!(
         "SELECT f.version, f.has_left, c.name, c.head_msg_id, c.head_seq, c.cid, {}, coalesce(m.read_msg_id, 0),

@@ -3,6 +3,7 @@
 use super::access::{self, HEAD, Head};
 use super::clock::Counters;
 use super::cold::Cold;
+use super::messages::list;
 use super::retention::times;
 use super::{Embedded, transaction};
 use crate::params;
@@ -63,13 +64,12 @@ impl State {
         conversation: &ConversationId,
         ids: &[MsgId],
     ) -> Result<Self> {
-        let wanted: Vec<i64> = ids.iter().map(|id| id.to_sql()).collect();
         let parameters = params![
             actor.tenant.as_str(),
             conversation.as_str(),
             actor.user.as_str(),
             times(store, &actor.tenant),
-            serde_json::Value::from(wanted).to_string(),
+            list(ids),
         ];
         let mut rows = store.db.execute(&statement(), parameters)?;
         let head = Head::take(rows.first_mut())?;
@@ -136,9 +136,7 @@ impl State {
             WHERE cid = ?1 AND msg_id IN (SELECT value FROM json_each(?3))";
         const HIDE_PACKED: &str = "INSERT INTO hidden (cid, user, msg_id, counts) VALUES (?1, ?2, ?3, ?4)";
         const TELL: &str = "UPDATE member SET hidden_version = ?3, other = ?3 WHERE cid = ?1 AND user = ?2";
-        let ids: Vec<i64> = new.iter().map(|id| id.to_sql()).collect();
-        let ids = serde_json::Value::from(ids).to_string();
-        store.db.execute(HIDE, params![self.cid, actor.user.as_str(), ids])?;
+        store.db.execute(HIDE, params![self.cid, actor.user.as_str(), list(new)])?;
         for (id, counts) in self.packed.iter().filter(|(id, _)| new.contains(id)) {
             store.db.execute(HIDE_PACKED, params![self.cid, actor.user.as_str(), *id, *counts])?;
         }

@@ -237,7 +237,7 @@ mod tests {
     #[test]
     fn a_part_of_the_list_costs_its_conversations() {
         let plan = plan(&super::list_statement(), 6);
-        assert_searches(&plan, &["f", "(subquery"]);
+        assert_searches(&plan, &["f", "(subquery", "l"]);
         assert!(plan.iter().any(|step| step.contains("member_recency")), "{plan:#?}");
     }
 }

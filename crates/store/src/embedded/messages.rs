@@ -34,6 +34,11 @@ pub(super) const COLUMNS: usize = 15;
 /// Joins the quoted message `q` of `x`.
 pub(super) const QUOTED: &str = "LEFT JOIN message q ON q.cid = x.cid AND q.msg_id = x.reply_to";
 
+/// Ids as an array in JSON.
+pub(super) fn list<'a>(ids: impl IntoIterator<Item = &'a MsgId>) -> String {
+    serde_json::Value::from_iter(ids.into_iter().map(|id| id.to_sql())).to_string()
+}
+
 /// Messages of one conversation by id, in the order asked for.
 pub(super) fn get<P: Sqlite>(
     store: &Embedded<P>,
@@ -91,13 +96,12 @@ fn read_rows<P: Sqlite>(
         columns("h.floor"),
         is_hidden("x", "?3")
     );
-    let wanted: Vec<i64> = ids.iter().map(|id| id.to_sql()).collect();
     let parameters = params![
         actor.tenant.as_str(),
         conversation.as_str(),
         actor.user.as_str(),
         times(store, &actor.tenant),
-        serde_json::Value::from(wanted).to_string(),
+        list(ids),
     ];
     let mut rows = store.db.execute(&statement, parameters)?;
     let head = Head::take(rows.first_mut())?;

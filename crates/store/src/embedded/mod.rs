@@ -11,6 +11,7 @@
 
 mod access;
 mod append;
+mod audit;
 mod clock;
 mod cold;
 mod conversation;

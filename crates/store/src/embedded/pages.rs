@@ -189,8 +189,8 @@ fn statement(range: &Range) -> String {
     )
 }
 
-/// The ids of the page, without those that are hidden from the reader. Of several types each is read by its own range of the index, so that a
-/// rare type costs no scan.
+/// The ids of the page, without those that are hidden from the reader. Of several types each is read by its own range
+/// of the index, so that a rare type costs no scan.
 fn found(range: &Range, order: &str) -> String {
     let one = |filter: &str| {
         format!(

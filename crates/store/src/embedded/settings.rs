@@ -1,15 +1,20 @@
 //! Settings of a conversation, and of a member in it.
 
+use super::audit::note;
 use super::clock::Counters;
 use super::index::tell;
 use super::members::Group;
 use super::{Embedded, list, transaction};
+use crate::audit::legal_hold;
+use crate::params;
+use crate::sql::Value;
 use crate::sqlite::Sqlite;
-use crate::{audit, params};
-use im_domain::conversation::{Conversation, ConversationChange, ConversationKind, History, Role};
+use im_domain::conversation::{
+    Conversation, ConversationChange, ConversationKind, History, Role, SettingsRefusal,
+};
 use im_domain::retention::KeepFor;
 use im_domain::storage::Actor;
-use im_domain::{ConversationId, Error, Result, UserId};
+use im_domain::{ConversationId, Error, MsgId, Result, UserId};
 
 pub(super) fn update<P: Sqlite>(
     store: &Embedded<P>,
@@ -49,21 +54,20 @@ fn check(group: &Group, actor: &Actor, change: &ConversationChange) -> Result<()
         return Err(Error::NotMember);
     }
     if change.history.is_some() && group.kind == ConversationKind::Single {
-        return Err(Error::invalid("history", "both users of a single chat see all of it"));
+        return Err(SettingsRefusal::SingleHistory.into());
     }
     if actor.privileged {
         return Ok(());
     }
     if change.legal_hold.is_some() {
-        return Err(Error::forbidden_value("legalHold", "only an administrator of the product changes it"));
+        return Err(SettingsRefusal::Hold.into());
     }
     let manages = group.role.is_some_and(Role::manages);
     if change.history.is_some() && !manages {
-        return Err(Error::forbidden_value("history", "only an owner or an administrator changes it"));
+        return Err(SettingsRefusal::History.into());
     }
     if change.keep_for.is_some() && !(manages && group.kind == ConversationKind::Group) {
-        let reason = "only an owner or an administrator of a group changes it";
-        return Err(Error::forbidden_value("retentionMs", reason));
+        return Err(SettingsRefusal::Retention.into());
     }
     Ok(())
 }
@@ -93,12 +97,7 @@ fn set_history<P: Sqlite>(
     const STATEMENT: &str = "
         UPDATE conversation SET history = ?2, update_time = ?3 WHERE cid = ?1 AND history <> ?2
         RETURNING 1";
-    let now_ms = store.now_ms();
-    let parameters = params![group.cid, history.number(), now_ms];
-    if store.db.execute(STATEMENT, parameters)?.is_empty() {
-        return Ok(());
-    }
-    Ok(tell(store, group.cid, counters.next_version(now_ms), group.wide, group.members)?)
+    set(store, counters, group, STATEMENT, history.number().into())
 }
 
 fn set_retention<P: Sqlite>(
@@ -110,8 +109,19 @@ fn set_retention<P: Sqlite>(
     const STATEMENT: &str = "
         UPDATE conversation SET retention_ms = ?2, update_time = ?3 WHERE cid = ?1 AND retention_ms IS NOT ?2
         RETURNING 1";
+    set(store, counters, group, STATEMENT, keep_for.ms().into())
+}
+
+/// Sets what is everybody's, and tells the members if that is news: the statement then gives a row.
+fn set<P: Sqlite>(
+    store: &Embedded<P>,
+    counters: &mut Counters,
+    group: &Group,
+    statement: &str,
+    value: Value,
+) -> Result<()> {
     let now_ms = store.now_ms();
-    if store.db.execute(STATEMENT, params![group.cid, keep_for.ms(), now_ms])?.is_empty() {
+    if store.db.execute(statement, params![group.cid, value, now_ms])?.is_empty() {
         return Ok(());
     }
     Ok(tell(store, group.cid, counters.next_version(now_ms), group.wide, group.members)?)
@@ -127,13 +137,8 @@ fn hold<P: Sqlite>(
 ) -> Result<()> {
     const STATEMENT: &str =
         "UPDATE conversation SET legal_hold = ?2 WHERE cid = ?1 AND legal_hold <> ?2 RETURNING 1";
-    const AUDIT: &str = "
-        INSERT INTO audit (tenant, user, time, action, conversation, msg_id) VALUES (?1, ?2, ?3, ?4, ?5, 0)";
     if store.db.execute(STATEMENT, params![group.cid, held])?.is_empty() {
         return Ok(());
     }
-    let (tenant, user) = (actor.tenant.as_str(), actor.user.as_str());
-    let action = audit::legal_hold(held);
-    store.db.execute(AUDIT, params![tenant, user, store.now_ms(), action, conversation.as_str()])?;
-    Ok(())
+    Ok(note(store, actor, legal_hold(held), conversation, MsgId::NONE)?)
 }

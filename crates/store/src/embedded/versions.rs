@@ -1,12 +1,14 @@
 //! What a message was before, for audit.
 
+use super::audit::note;
 use super::cold::Cold;
 use super::retention::{expired_up_to, times};
 use super::{Embedded, transaction};
+use crate::audit::VERSIONS;
 use crate::params;
 use crate::sql::Row;
 use crate::sqlite::Sqlite;
-use crate::version_row::{AUDITED, packed, unprivileged};
+use crate::version_row::{packed, unprivileged};
 use im_domain::revision::Version;
 use im_domain::storage::Actor;
 use im_domain::{ConversationId, Error, MsgId, Result};
@@ -24,7 +26,7 @@ pub(super) fn versions<P: Sqlite>(
     transaction::write_flushed(store, || {
         let cid = find(store, actor, conversation)?;
         let versions = crate::version_row::versions(rows(store, actor, cid, msg_id)?)?;
-        note(store, actor, conversation, msg_id)?;
+        note(store, actor, VERSIONS, conversation, msg_id)?;
         Ok(versions)
     })
 }
@@ -60,24 +62,4 @@ fn rows<P: Sqlite>(store: &Embedded<P>, actor: &Actor, cid: i64, msg_id: MsgId) 
         rows.extend(Cold { store, cid }.find_one(msg_id)?.map(packed));
     }
     Ok(rows)
-}
-
-fn note<P: Sqlite>(
-    store: &Embedded<P>,
-    actor: &Actor,
-    conversation: &ConversationId,
-    msg_id: MsgId,
-) -> Result<()> {
-    const STATEMENT: &str = "
-        INSERT INTO audit (tenant, user, time, action, conversation, msg_id) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
-    let parameters = params![
-        actor.tenant.as_str(),
-        actor.user.as_str(),
-        store.now_ms(),
-        AUDITED,
-        conversation.as_str(),
-        msg_id,
-    ];
-    store.db.execute(STATEMENT, parameters)?;
-    Ok(())
 }

@@ -8,7 +8,8 @@
 //! - `c ms low conversation epoch kind history version` and a line `user role` for each member: a conversation
 //! - `k ms low conversation cid user stamp countable own version`: what a user has read
 //! - `g ms low conversation cid members time version` and a line `+ user floor countable`, `- user`, `= user role`,
-//!   `! user muted`, `~ history`, `% retention` (ms, or `-`) or `# hold user time` (ms since 1970) for each change: a change of members or settings
+//!   `! user muted`, `~ history`, `% retention` (ms, or `-`) or `# hold user time` (ms since 1970) for each change: a
+//!   change of members or settings
 //! - `v ms low conversation cid message action control countable sender user role time` and a reason: a message was
 //!   recalled or deleted
 //! - `e`, the same up to the time, `reason-bytes`, a reason and the content that it has now: a message was edited

@@ -6,10 +6,10 @@ use super::{Tiered, limits, persist, read, script, unknown_word, view};
 use crate::arguments;
 use crate::postgres::Postgres;
 use crate::redis::Redis;
-use im_domain::conversation::{Conversation, ConversationChange};
+use im_domain::conversation::{Conversation, ConversationChange, SettingsRefusal};
 use im_domain::retention::KeepFor;
 use im_domain::storage::Actor;
-use im_domain::{ConversationId, Error, Result};
+use im_domain::{ConversationId, Result};
 
 pub(super) async fn update<R: Redis, P: Postgres>(
     store: &Tiered<R, P>,
@@ -37,22 +37,10 @@ pub(super) async fn update<R: Redis, P: Postgres>(
     let (word, mut reply) = read::ask_hot(store, &place, &script::UPDATE, &keys, &arguments).await?;
     match word.as_str() {
         "ok" => tell(store, &place, &Tale::take(&mut reply)?).await?,
-        "single" => {
-            return Err(Error::invalid("history", "both members of a single chat see everything"));
-        }
-        "manage" => {
-            return Err(Error::forbidden_value("history", "only an owner or an administrator changes it"));
-        }
-        "hold" => {
-            return Err(Error::forbidden_value(
-                "legalHold",
-                "only an administrator of the product changes it",
-            ));
-        }
-        "keep" => {
-            let reason = "only an owner or an administrator of a group changes it";
-            return Err(Error::forbidden_value("retentionMs", reason));
-        }
+        "single" => return Err(SettingsRefusal::SingleHistory.into()),
+        "manage" => return Err(SettingsRefusal::History.into()),
+        "hold" => return Err(SettingsRefusal::Hold.into()),
+        "keep" => return Err(SettingsRefusal::Retention.into()),
         word => return Err(unknown_word("update", word)),
     }
     if change.legal_hold.is_some() {

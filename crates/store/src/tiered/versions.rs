@@ -5,12 +5,13 @@ use super::keys::Place;
 use super::retention::{expired_up_to, times_in_sql};
 use super::rows::SHOWN;
 use super::{Tiered, home, limits, overloaded, persist};
+use crate::audit::VERSIONS;
 use crate::cold::is_shown;
 use crate::params;
 use crate::postgres::Postgres;
 use crate::redis::Redis;
 use crate::sql::Row;
-use crate::version_row::{self, AUDITED, unprivileged};
+use crate::version_row::{self, unprivileged};
 use im_domain::revision::Version;
 use im_domain::storage::Actor;
 use im_domain::{ConversationId, Error, MsgId, Result};
@@ -98,7 +99,7 @@ async fn note<R: Redis, P: Postgres>(
             place.tenant(),
             actor.user.as_str(),
             store.now_ms(),
-            AUDITED,
+            VERSIONS,
             place.conversation(),
             msg_id,
         ];

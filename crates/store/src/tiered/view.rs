@@ -103,7 +103,7 @@ pub(super) struct Member {
 }
 
 impl View {
-    /// One conversation as the hot store has it; `user`: absent when no membership is of interest.
+    /// One conversation as the hot store has it; `actor`: absent when no membership is of interest.
     pub async fn of<R: Redis, P: Postgres>(
         store: &Tiered<R, P>,
         place: &Place,

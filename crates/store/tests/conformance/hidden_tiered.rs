@@ -30,10 +30,7 @@ fn rows(url: &str) -> u64 {
 #[test]
 fn with_sql_away_what_is_hot_is_hidden_at_once_and_nothing_else_is() {
     let site = Site::new(1, 1);
-    let url = site.databases[0].url();
-    let port: u16 = url.split([':', '/']).find_map(|part| part.parse().ok()).unwrap();
-    let proxy = Proxy::to(port);
-    let by_proxy = url.replace(&format!(":{port}/"), &format!(":{}/", proxy.port()));
+    let (proxy, by_proxy) = Proxy::before(&site.databases[0].url());
     let store = engine_on(&site.redis_urls(), &[by_proxy], Everysec);
     group(&store, "c", &["a", "b"]);
     let old = send(&store, "a", "c", 0).msg_id;
@@ -55,7 +52,7 @@ fn with_sql_away_what_is_hot_is_hidden_at_once_and_nothing_else_is() {
         assert_eq!(conversation(&store, "b", "c").unread, 3);
         site.evict();
     }
-    assert_eq!(rows(&url), 1);
+    assert_eq!(rows(&site.databases[0].url()), 1);
 }
 
 #[test]

@@ -182,7 +182,7 @@ fn who_may_not_is_refused_and_nothing_changes<B: Backend>() {
     forbidden("a", chat.as_str(), keep(KeepFor::Policy), "retentionMs");
     forbidden("a", "c", hold(true), "legalHold");
     forbidden("a", "c", hold(false), "legalHold");
-    for ms in [1, MINUTE - 1, RETENTION_MS_MAX + 1, u64::MAX] {
+    for ms in [RETENTION_MS_MAX + 1, u64::MAX] {
         let refusal = update(&store, &actor("a"), "c", keep(KeepFor::Ms(ms)));
         assert!(
             matches!(&refusal, Err(Error::Invalid { field, .. }) if field == "retentionMs"),

@@ -11,6 +11,7 @@ use im_domain::revision::Change;
 use im_domain::storage::Storage;
 use im_domain::upkeep::Task;
 use im_store::tiered::HotDurability::Everysec;
+use std::time::Duration;
 
 /// How a group's members are told: by the drain, or apart from it, from what is hot or from SQL.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -82,7 +83,15 @@ fn own_messages_that_came_since_count_for_nothing() {
         }));
         block_on(store.run(&[Task::Drain], 10_000)).unwrap();
         *watch.before.borrow_mut() = None;
-        run(&store);
-        assert_eq!(counts(&due(&[])), [("a", 5, 1)], "{told:?}");
+        // Told apart from the drain, a conversation is let be for a while before it is told of again.
+        let given = (0..400).find_map(|_| {
+            run(&store);
+            let given = Some(due(&[])).filter(|given| !given.is_empty());
+            if given.is_none() {
+                std::thread::sleep(Duration::from_millis(50));
+            }
+            given
+        });
+        assert_eq!(counts(&given.unwrap_or_default()), [("a", 5, 1)], "{told:?}");
     }
 }

@@ -32,6 +32,14 @@ impl Proxy {
         proxy
     }
 
+    /// To the server of a URL; and the URL by which it is reached through this.
+    pub fn before(url: &str) -> (Self, String) {
+        let port: u16 = url.split([':', '/']).find_map(|part| part.parse().ok()).unwrap();
+        let proxy = Self::to(port);
+        let by_proxy = url.replace(&format!(":{port}/"), &format!(":{}/", proxy.port()));
+        (proxy, by_proxy)
+    }
+
     pub fn port(&self) -> u16 {
         self.port
     }

@@ -123,6 +123,6 @@ mod tests {
     #[test]
     fn what_waits_is_found_by_searches() {
         let plan = plan(&super::statement(), 6);
-        assert_searches(&plan, &["f", "(subquery", "c", "counted"]);
+        assert_searches(&plan, &["f", "(subquery", "c", "counted", "y"]);
     }
 }

@@ -182,20 +182,21 @@ fn differ(partition: u8) -> Error {
     Error::internal(format!("partition {partition} is not the same in both databases; it has not moved"))
 }
 
-/// Conversations, members, positions, revisions, aliases, devices and settings of users, and the audit.
-async fn counts<P: Postgres>(db: &P, partition: u8) -> Result<[u64; 8]> {
+/// Conversations, members, positions, revisions, what is hidden, aliases, devices and settings of users, and the audit.
+async fn counts<P: Postgres>(db: &P, partition: u8) -> Result<[u64; 9]> {
     const STATEMENT: &str = "
         WITH part AS MATERIALIZED (SELECT cid FROM conversation WHERE (cid >> 14) & 255 = $1::bigint)
         SELECT (SELECT count(*) FROM part), (SELECT count(*) FROM part JOIN member USING (cid)),
             (SELECT count(*) FROM part JOIN position USING (cid)),
             (SELECT count(*) FROM part JOIN revision USING (cid)),
+            (SELECT count(*) FROM part JOIN hidden USING (cid)),
             (SELECT count(*) FROM alias WHERE partition = $1::bigint),
             (SELECT count(*) FROM device WHERE partition = $1::bigint),
             (SELECT count(*) FROM user_setting WHERE partition = $1::bigint),
             (SELECT count(*) FROM audit WHERE partition = $1::bigint)";
     let mut rows = db.query(STATEMENT, params![u64::from(partition)]).await?;
     let Some(row) = rows.first_mut() else { return Err(differ(partition)) };
-    let mut counts = [0; 8];
+    let mut counts = [0; 9];
     for count in &mut counts {
         *count = row.count()?;
     }
