@@ -169,7 +169,8 @@ impl<P: Sqlite> Cold<'_, P> {
         self.find(ids)?.into_values().filter(|record| record.msg_id > floor).map(message).collect()
     }
 
-    /// Looks up quotes that no row has, as a user sees them: what is hidden is as if it were deleted. `end`: segments reach up to there.
+    /// Looks up quotes that no row has, as a user sees them: what is hidden is as if it were deleted. `end`: segments
+    /// reach up to there.
     pub fn fill_quotes<'m>(
         &self,
         messages: impl IntoIterator<Item = &'m mut Message>,

@@ -72,6 +72,15 @@ struct Facts {
     shown: MsgId,
 }
 
+/// What may move, and the segment that it comes into, if there is one, as one state of the database has them.
+struct Batch {
+    facts: Facts,
+    /// Oldest first.
+    rows: Vec<Record>,
+    is_enough: bool,
+    segment: Option<Stored>,
+}
+
 impl<P: Sqlite> Mover<'_, P> {
     fn cold(&self) -> Cold<'_, P> {
         Cold { store: self.store, cid: self.cid }
@@ -81,37 +90,45 @@ impl<P: Sqlite> Mover<'_, P> {
     fn run(&self, is_over: &impl Fn() -> bool) -> Result<u64> {
         let (mut moved, mut races) = (0, 0);
         while !is_over() && races < ATTEMPTS_MAX {
-            let Some(facts) = self.facts()? else { break };
-            let rows = self.rows(facts)?;
-            let oldest = rows.first().map(|record| record.msg_id);
-            let rules = &self.store.environment.tier;
-            if !oldest.is_some_and(|oldest| rules.is_enough(rows.len(), oldest, self.up_to)) {
-                self.look_again(facts)?;
+            let Some(batch) = transaction::read(self.store, || self.batch())? else { break };
+            if !batch.is_enough {
+                self.look_again(batch.facts)?;
                 break;
             }
-            let segment = self.newest()?;
-            let mut records =
-                segment.as_ref().map_or(Ok(Vec::new()), |segment| segment.records(self.cold().number()))?;
-            records.extend(rows.iter().cloned());
+            let mut records = match &batch.segment {
+                Some(segment) => segment.records(self.cold().number())?,
+                None => Vec::new(),
+            };
+            records.extend(batch.rows.iter().cloned());
             let new = pack(self.cold().number(), &records)?;
-            match transaction::write(self.store, || self.put(facts, &rows, segment.as_ref(), new))? {
-                true => moved += rows.len() as u64,
+            match transaction::write(self.store, || self.put(&batch, new))? {
+                true => moved += batch.rows.len() as u64,
                 false => races += 1,
             }
         }
         Ok(moved)
     }
 
-    /// Puts segments in the place of the rows, unless something has changed.
-    fn put(&self, facts: Facts, rows: &[Record], segment: Option<&Stored>, new: Vec<Packed>) -> Result<bool> {
+    fn batch(&self) -> Result<Option<Batch>> {
+        let Some(facts) = self.facts()? else { return Ok(None) };
+        let rows = self.rows_up_to(self.up_to.min(before(facts.shown)))?;
+        let rules = &self.store.environment.tier;
+        let is_enough =
+            rows.first().is_some_and(|oldest| rules.is_enough(rows.len(), oldest.msg_id, self.up_to));
+        let segment = if is_enough { self.newest()? } else { None };
+        Ok(Some(Batch { facts, rows, is_enough, segment }))
+    }
+
+    /// Puts segments in the place of what was read, unless something of it has changed.
+    fn put(&self, batch: &Batch, new: Vec<Packed>) -> Result<bool> {
         const DELETE: &str = "DELETE FROM message WHERE cid = ?1 AND msg_id <= ?2";
-        let is_same = self.facts()?.is_some_and(|now| now.version == facts.version);
-        let last = rows.last().map(|record| record.msg_id).unwrap_or_default();
-        if !is_same || self.rows_up_to(last)? != rows {
+        let is_same = self.facts()?.is_some_and(|now| now.version == batch.facts.version);
+        let last = batch.rows.last().map(|record| record.msg_id).unwrap_or_default();
+        if !is_same || self.rows_up_to(last)? != batch.rows {
             return Ok(false);
         }
         self.store.db.execute(DELETE, params![self.cid, last])?;
-        self.cold().replace(segment, new)?;
+        self.cold().replace(batch.segment.as_ref(), new)?;
         Ok(true)
     }
 
@@ -120,10 +137,6 @@ impl<P: Sqlite> Mover<'_, P> {
         let mut rows = self.store.db.execute(STATEMENT, params![self.cid])?;
         let Some(row) = rows.first_mut() else { return Ok(None) };
         Ok(Some(Facts { version: row.count()?, shown: row.msg_id()? }))
-    }
-
-    fn rows(&self, facts: Facts) -> Result<Vec<Record>> {
-        self.rows_up_to(self.up_to.min(before(facts.shown)))
     }
 
     /// The oldest rows, as many as a segment takes.

@@ -1,4 +1,4 @@
-//! Devices' positions that were moved to a message which is in a segment: its `seq` is looked up before they are stored.
+//! Devices' positions that were moved to a message in a segment: its `seq` is looked up before they are stored.
 
 use super::Cold;
 use crate::postgres::Postgres;

@@ -1,9 +1,9 @@
 //! The move of one partition.
 //!
 //! Conversations and messages are copied first, while the old database goes on; what is left is what has come
-//! since, and what was revised, which the trace of revisions tells, or moved into segments. Then the old database lets go of the
-//! partition: it takes nothing more for it, and its rows stay as they are for readers. What changes is copied
-//! whole, messages are compared conversation by conversation and levelled, those that were revised are copied
+//! since, what has moved into segments, and what was revised, which the trace of revisions tells. Then the old database
+//! lets go of the partition: it takes nothing more for it, and its rows stay as they are for readers. What changes is
+//! copied whole, messages are compared conversation by conversation and levelled, those that were revised are copied
 //! once more, and the new database takes the partition over, with the clock that the old one has got to. Redis is
 //! told last.
 
