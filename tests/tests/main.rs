@@ -2,6 +2,7 @@
 //! server it runs against; each file opens with what it proves and how.
 
 mod cases;
+mod cold;
 mod command_line;
 mod concurrency;
 mod contract;

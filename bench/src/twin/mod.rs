@@ -73,6 +73,8 @@ pub fn config(redis_url: &str, postgres_url: &str, hot_durability: &str) -> Outc
         push_offline_ms: "60000".to_owned(),
         recall_ms: "120000".to_owned(),
         edit_ms: "86400000".to_owned(),
+        tier_after_ms: "0".to_owned(),
+        tier_window: String::new(),
     };
     Config::parse(&given).map_err(|error| Failure(error.to_string())).doing(|| "the store".to_owned())
 }

@@ -24,6 +24,7 @@ pub mod push;
 pub mod retention;
 pub mod revision;
 pub mod storage;
+pub mod tier;
 pub mod upkeep;
 
 pub use error::{Error, Result};

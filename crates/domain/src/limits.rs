@@ -137,6 +137,11 @@ pub const RETENTION_MS_MAX: u64 = 3_153_600_000_000;
 pub const EXPIRE_CONVERSATIONS_MAX: usize = 100;
 /// Messages deleted by one statement of the expiry task: bounds how long writers wait for it.
 pub const EXPIRE_ROWS_MAX: usize = 1_000;
+/// How old messages are when they may move to cold segments, in milliseconds, unless configured: 90 days.
+pub const TIER_AFTER_MS_DEFAULT: u64 = 90 * 24 * 60 * 60 * 1_000;
+/// Fewest messages that move to cold segments together, unless they have waited for very long: segments of few
+/// save nothing.
+pub const TIER_MESSAGES_MIN: usize = 100;
 /// What a client is asked to wait after a busy store refused it, in milliseconds.
 pub const RETRY_AFTER_MS: u64 = 1_000;
 /// Longest `detail` of a problem document, in characters: it may quote what the client sent.

@@ -2,6 +2,7 @@
 //! WIT, nor the platform: components and native programs bring the ports.
 
 mod audit;
+mod cold;
 mod digest;
 pub mod embedded;
 mod erase;

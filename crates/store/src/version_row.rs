@@ -5,10 +5,11 @@
 //! `action` (0: the message), `id` of the control message or of the message, `user` who did it, `role` (of the
 //! message its kind), `reason` and `content`.
 
-use crate::sql::Row;
+use crate::sql::{Row, Value};
 use im_domain::message::Kind;
 use im_domain::revision::{Capacity, Origin, Refusal, Version};
 use im_domain::{Error, MsgId, Result, UserId};
+use im_segment::Record;
 
 /// Who is not privileged sees what messages are, and not what they were.
 pub(crate) fn unprivileged() -> Error {
@@ -23,6 +24,20 @@ struct Step {
     role: i64,
     reason: String,
     content: String,
+}
+
+/// A message that is in a segment, as the row that would stand for it.
+pub(crate) fn packed(record: Record) -> Row {
+    let none = || Value::Blob(Vec::new());
+    let kind = Value::from(i64::from(record.kind));
+    Row::new(vec![
+        Origin::Send.number().into(),
+        record.msg_id.into(),
+        record.sender.into(),
+        kind,
+        none(),
+        Value::Blob(record.content),
+    ])
 }
 
 impl Step {

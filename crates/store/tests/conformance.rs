@@ -44,6 +44,7 @@ mod conformance {
     pub mod mortal;
     pub mod move_parts;
     pub mod moved;
+    pub mod packed;
     pub mod pages;
     pub mod positions;
     pub mod purged;
@@ -60,6 +61,8 @@ mod conformance {
     pub mod settled;
     pub mod site;
     pub mod talk;
+    pub mod tier;
+    pub mod tier_tiered;
     pub mod tiered;
     pub mod untold;
     pub mod upkeep;

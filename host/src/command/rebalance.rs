@@ -120,6 +120,7 @@ async fn connect(redis: &[ServerUrl], postgres: &[ServerUrl]) -> Result<Engine, 
         retention: im_domain::retention::RetentionRules::default(),
         push: im_domain::push::PushRules::default(),
         revision: im_domain::revision::RevisionRules::default(),
+        tier: im_domain::tier::TierRules::default(),
     };
     let pause = |ms| -> im_store::tiered::Pause { Box::pin(tokio::time::sleep(Duration::from_millis(ms))) };
     let chance = || random().unwrap_or_else(|_| since_1970().as_nanos());

@@ -6,6 +6,7 @@ use im_domain::limits::INDEX_MEMBERS_MAX;
 use im_domain::push::PushRules;
 use im_domain::retention::RetentionRules;
 use im_domain::revision::RevisionRules;
+use im_domain::tier::TierRules;
 use im_domain::{Error, Result};
 use im_store::embedded::{Embedded, Environment};
 use spin_sdk::variables;
@@ -40,6 +41,7 @@ async fn engine() -> Result<Rc<Engine>> {
         retention: RetentionRules::parse(&get("retention_ms").await?, &get("legal_hold").await?)?,
         push: push_rules().await?,
         revision: RevisionRules::parse(&get("recall_ms").await?, &get("edit_ms").await?)?,
+        tier: TierRules::parse(&get("tier_after_ms").await?, &get("tier_window").await?)?,
         index_members_max: INDEX_MEMBERS_MAX,
     };
     let engine = Rc::new(Embedded::open(SpinSqlite::open()?, environment)?);

@@ -19,6 +19,8 @@ pub async fn config() -> Result<Config> {
         push_offline_ms: get("push_offline_ms").await?,
         recall_ms: get("recall_ms").await?,
         edit_ms: get("edit_ms").await?,
+        tier_after_ms: get("tier_after_ms").await?,
+        tier_window: get("tier_window").await?,
     })
 }
 

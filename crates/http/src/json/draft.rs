@@ -26,7 +26,8 @@ pub struct DraftIn<'a> {
     to_user_id: Option<Text<UserId>>,
     /// The client's own id of the message: a retry carries the same one and stores nothing new.
     client_msg_id: Text<ClientMsgId>,
-    /// When the client made the message.
+    /// When the client made the message: by it a retry is known that comes months later, unless `clientMsgId` is a
+    /// UUIDv7 or a ULID, which tell the time themselves.
     client_time: Option<Millis>,
     r#type: Text<Sendable>,
     /// At most 65,536 bytes of UTF-8; kept byte for byte.

@@ -31,6 +31,7 @@ impl Service {
             retention: im_domain::retention::RetentionRules::default(),
             push: im_domain::push::PushRules::default(),
             revision: im_domain::revision::RevisionRules::default(),
+            tier: im_domain::tier::TierRules::default(),
             index_members_max: im_domain::limits::INDEX_MEMBERS_MAX,
         };
         let db = NativeSqlite::open(&folder.path().join("store.db")).unwrap();

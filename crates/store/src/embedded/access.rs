@@ -12,7 +12,7 @@ pub(super) const HEAD: &str = concat!(
     SELECT c.cid, c.head_msg_id, c.head_seq, s.epoch, m.user IS NOT NULL AS is_member,
         max(",
     expired_up_to!("?4"),
-    ", iif(c.history = 1, coalesce(m.floor, 0), 0)) AS floor
+    ", iif(c.history = 1, coalesce(m.floor, 0), 0)) AS floor, c.cold_msg_id
     FROM conversation c JOIN store s ON s.id = 1 LEFT JOIN member m ON m.cid = c.cid AND m.user = ?3
     WHERE c.tenant = ?1 AND c.name = ?2)"
 );
@@ -25,10 +25,15 @@ pub(super) struct Head {
     pub epoch: String,
     /// Only messages above this id may be seen.
     pub floor: MsgId,
+    /// Messages up to this id are in segments.
+    pub cold: MsgId,
 }
 
+/// How many columns a [`Head`] has.
+pub(super) const COLUMNS: usize = 7;
+
 impl Head {
-    /// Reads the columns `cid, head_msg_id, head_seq, epoch, is_member, floor`, and refuses those
+    /// Reads the columns `cid, head_msg_id, head_seq, epoch, is_member, floor, cold_msg_id`, and refuses those
     /// who are not members.
     pub fn take(row: Option<&mut Row>) -> Result<Self> {
         let row = row.ok_or(Error::ConversationNotFound)?;
@@ -42,7 +47,7 @@ impl Head {
         let head_seq = row.count()?;
         let epoch = row.text()?;
         let is_member = row.flag()?;
-        let floor = row.msg_id()?;
-        Ok((Self { cid, head_msg_id, head_seq, epoch, floor }, is_member))
+        let (floor, cold) = (row.msg_id()?, row.msg_id()?);
+        Ok((Self { cid, head_msg_id, head_seq, epoch, floor, cold }, is_member))
     }
 }

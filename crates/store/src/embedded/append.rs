@@ -1,6 +1,7 @@
 //! Append: id, `seq` and idempotency in one transaction.
 
 use super::clock::Counters;
+use super::cold::Cold;
 use super::head::{Head, NewMessage};
 use super::retention::{expired_up_to, times};
 use super::{Embedded, conversation, transaction};
@@ -55,6 +56,10 @@ struct State {
     /// Id, `seq` and fingerprint of the message stored under the same clientMsgId.
     earlier: Option<(MsgId, u64, Vec<u8>)>,
     quoted_exists: bool,
+    /// Messages up to this id are in segments.
+    cold: MsgId,
+    /// Up to this one the sender sees nothing.
+    floor: MsgId,
 }
 
 impl<P: Sqlite> Batch<'_, P> {
@@ -134,14 +139,15 @@ impl<P: Sqlite> Batch<'_, P> {
 
     fn state(&self, draft: &Draft, conversation: &ConversationId) -> Result<State> {
         let statement = format!(
-            "SELECT {}, c.kind, s.epoch, m.user IS NOT NULL, coalesce(m.own, 0), {},
-                e.msg_id, e.seq, e.fingerprint, q.msg_id IS NOT NULL
+            "SELECT {0}, c.kind, s.epoch, m.user IS NOT NULL, coalesce(m.own, 0), {1},
+                e.msg_id, e.seq, e.fingerprint, q.msg_id IS NOT NULL, c.cold_msg_id,
+                max({2}, iif(c.history = 1, coalesce(m.floor, 0), 0))
             FROM conversation c JOIN store s ON s.id = 1
             LEFT JOIN member m ON m.cid = c.cid AND m.user = ?3
             LEFT JOIN message e ON e.cid = c.cid AND e.sender = ?3 AND e.client_msg_id = ?4
                 AND e.control_msg_id IS NULL
             LEFT JOIN message q ON q.cid = c.cid AND q.msg_id = ?5
-                AND q.msg_id > max({}, iif(c.history = 1, coalesce(m.floor, 0), 0))
+                AND q.msg_id > max({2}, iif(c.history = 1, coalesce(m.floor, 0), 0))
             WHERE c.tenant = ?1 AND c.name = ?2",
             Head::COLUMNS,
             Counters::COLUMNS,
@@ -157,7 +163,26 @@ impl<P: Sqlite> Batch<'_, P> {
         ];
         let mut rows = self.store.db.execute(&statement, parameters)?;
         let row = rows.first_mut().ok_or(Error::ConversationNotFound)?;
-        Ok(State::read(row)?)
+        let mut state = State::read(row)?;
+        self.look_into_cold(draft, &mut state)?;
+        Ok(state)
+    }
+
+    /// Looks in segments for the message that is quoted, and for an earlier copy of the draft, where that tells its
+    /// age and was made so long ago.
+    fn look_into_cold(&self, draft: &Draft, state: &mut State) -> Result<()> {
+        let cold = Cold { store: self.store, cid: state.head.cid };
+        let quoted = draft.reply_to.filter(|quoted| *quoted > state.floor && *quoted <= state.cold);
+        if let Some(quoted) = quoted.filter(|_| !state.quoted_exists) {
+            state.quoted_exists = cold.find_one(quoted)?.is_some();
+        }
+        let made_at = [draft.client_time, draft.client_msg_id.made_at_ms()].into_iter().flatten().min();
+        let made_at = made_at.filter(|made_at| MsgId::floor_of(*made_at) <= state.cold);
+        if let Some(made_at) = made_at.filter(|_| state.earlier.is_none()) {
+            let found = cold.earlier(draft.sender.as_str(), draft.client_msg_id.as_str(), made_at)?;
+            state.earlier = found.map(|record| (record.msg_id, record.seq, record.fingerprint.to_vec()));
+        }
+        Ok(())
     }
 
     fn insert(
@@ -202,6 +227,8 @@ impl State {
             counters: Counters::read(row)?,
             earlier: earlier(row)?,
             quoted_exists: row.flag()?,
+            cold: row.msg_id()?,
+            floor: row.msg_id()?,
         })
     }
 }

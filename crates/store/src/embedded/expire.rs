@@ -3,6 +3,7 @@
 //! What messages were before goes with them, and stays as a trace of who has revised what and when. Each step is a
 //! transaction of its own; killed anywhere, the next run goes on, as a conversation is let be only when all is done.
 
+use super::cold::Cold;
 use super::{Embedded, transaction};
 use crate::expiry::{Candidate, Scan, Spot};
 use crate::params;
@@ -75,11 +76,18 @@ fn purge<P: Sqlite>(store: &Embedded<P>, candidate: &Candidate, up_to: MsgId) ->
     if store.db.execute(IS_AS_IT_WAS, params![cid, candidate.retention_ms])?.is_empty() {
         return Ok((0, true));
     }
-    let count = purge_messages(store, cid, up_to)?;
+    // Segments are older than rows.
+    let count = match purge_segment(store, cid, up_to)? {
+        0 => purge_messages(store, cid, up_to)?,
+        count => return Ok((count, false)),
+    };
     let is_done = count < EXPIRE_ROWS_MAX as u64 && purge_trace(store, cid, up_to)?;
     if is_done {
+        // A segment is purged once half of its time has expired.
         let next = "
-            UPDATE conversation SET oldest_msg_id = (SELECT min(msg_id) FROM message WHERE cid = ?1)
+            UPDATE conversation SET oldest_msg_id = coalesce(
+                (SELECT (first_id >> 1) + (last_id >> 1) FROM segment WHERE cid = ?1 ORDER BY last_id LIMIT 1),
+                (SELECT min(msg_id) FROM message WHERE cid = ?1))
             WHERE cid = ?1";
         store.db.execute(next, params![cid])?;
     }
@@ -91,23 +99,36 @@ fn purge_messages<P: Sqlite>(store: &Embedded<P>, cid: i64, up_to: MsgId) -> Res
         DELETE FROM message WHERE cid = ?1 AND msg_id IN (
             SELECT msg_id FROM message WHERE cid = ?1 AND msg_id <= ?2 ORDER BY msg_id LIMIT ?3)
         RETURNING msg_id, seq, countable";
-    // What is gone was purged in order, so none of these is of a message that is kept.
-    const HIDDEN: &str = "DELETE FROM hidden WHERE cid = ?1 AND msg_id <= ?2";
-    const LATE: &str = "DELETE FROM late WHERE cid = ?1 AND msg_id <= ?2";
-    const MARK: &str = "
-        UPDATE conversation SET purged_msg_id = ?2, purged_seq = ?3, purged_countable = ?4
-        WHERE cid = ?1 AND purged_msg_id < ?2";
     let rows = store.db.execute(DELETE, params![cid, up_to, EXPIRE_ROWS_MAX as u64])?;
     let count = rows.len() as u64;
     let mut newest = (MsgId::NONE, 0, 0);
     for mut row in rows {
         newest = newest.max((row.msg_id()?, row.count()?, row.count()?));
     }
+    mark(store, cid, newest)?;
+    Ok(count)
+}
+
+/// Purges what has expired of the oldest segment of a conversation, once that is half of its time.
+fn purge_segment<P: Sqlite>(store: &Embedded<P>, cid: i64, up_to: MsgId) -> Result<u64> {
+    let Some((count, last)) = (Cold { store, cid }).purge_first(up_to)? else { return Ok(0) };
+    mark(store, cid, (last.msg_id, last.seq, last.countable))?;
+    Ok(count)
+}
+
+/// Notes the newest message that is purged: its id, `seq` and place among those that count.
+fn mark<P: Sqlite>(store: &Embedded<P>, cid: i64, newest: (MsgId, u64, u64)) -> Result<()> {
+    // What is gone was purged in order, so none of these is of a message that is kept.
+    const HIDDEN: &str = "DELETE FROM hidden WHERE cid = ?1 AND msg_id <= ?2";
+    const LATE: &str = "DELETE FROM late WHERE cid = ?1 AND msg_id <= ?2";
+    const MARK: &str = "
+        UPDATE conversation SET purged_msg_id = ?2, purged_seq = ?3, purged_countable = ?4
+        WHERE cid = ?1 AND purged_msg_id < ?2";
     let (msg_id, seq, countable) = newest;
     store.db.execute(HIDDEN, params![cid, msg_id])?;
     store.db.execute(LATE, params![cid, msg_id])?;
     store.db.execute(MARK, params![cid, msg_id, seq, countable])?;
-    Ok(count)
+    Ok(())
 }
 
 /// Takes what they were before from the trace of messages that are gone; whether nothing is left of it.

@@ -7,7 +7,7 @@
 use super::Embedded;
 use super::index::WIDE;
 use super::retention::times;
-use super::unread::unread;
+use super::unread::{resolve, unread};
 use crate::params;
 use crate::sql::{Row, SqlError};
 use crate::sqlite::Sqlite;
@@ -40,7 +40,7 @@ pub(super) fn changes<P: Sqlite>(
     let mut changed = Vec::with_capacity(rows.len());
     for mut row in rows {
         walk.reached = row.count()?;
-        changed.push(read(&mut row, walk.since)?);
+        changed.push(read(store, actor, &mut row, walk.since)?);
     }
     Ok(Changes { cursor: walk.cursor(present.epoch, has_more).to_string(), changed, has_more, reset })
 }
@@ -97,7 +97,7 @@ impl Walk {
 /// version. ?6: whether the walk has begun before; who begins knows of none that could have been left.
 fn statement() -> String {
     format!(
-        "SELECT f.version, f.has_left, c.name, c.head_msg_id, c.head_seq, {}, coalesce(m.read_msg_id, 0),
+        "SELECT f.version, f.has_left, c.name, c.head_msg_id, c.head_seq, c.cid, {}, coalesce(m.read_msg_id, 0),
             max(iif(m.recency < {WIDE}, m.recency, max(c.version, coalesce(m.joined, 0))), c.revision_version),
             max(c.revision_version, coalesce(m.hidden_version, 0)), max(c.membership_version, coalesce(m.muted_version, 0)),
             coalesce(m.read_version, 0)
@@ -129,13 +129,13 @@ fn statement() -> String {
     )
 }
 
-fn read(row: &mut Row, since: u64) -> Result<Changed> {
+fn read<P: Sqlite>(store: &Embedded<P>, actor: &Actor, row: &mut Row, since: u64) -> Result<Changed> {
     let left = row.flag()?;
     let mut changed = Changed {
         conversation: ConversationId::parse(row.text()?)?,
         head_msg_id: row.msg_id()?,
         head_seq: row.count()?,
-        unread: row.count()?,
+        unread: resolve(store, actor, row.int()?, row.opt_int()?)?,
         read_msg_id: row.msg_id()?,
         kinds: Vec::new(),
         left,

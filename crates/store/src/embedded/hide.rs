@@ -1,7 +1,8 @@
 //! Messages that a user hides from oneself.
 
-use super::access::{HEAD, Head};
+use super::access::{self, HEAD, Head};
 use super::clock::Counters;
+use super::cold::Cold;
 use super::messages::list;
 use super::retention::times;
 use super::{Embedded, transaction};
@@ -47,6 +48,8 @@ struct State {
     hidden: u64,
     /// Those of the messages that the user may see.
     messages: BTreeMap<MsgId, Seen>,
+    /// Those that are in segments, and whether they would be unread.
+    packed: BTreeMap<MsgId, bool>,
 }
 
 struct Seen {
@@ -69,18 +72,40 @@ impl State {
             list(ids),
         ];
         let mut rows = store.db.execute(&statement(), parameters)?;
-        let cid = Head::take(rows.first_mut())?.cid;
+        let head = Head::take(rows.first_mut())?;
+        let cid = head.cid;
         let hidden = rows.first_mut().map_or(Ok(0), Row::count)?;
         let mut messages = BTreeMap::new();
         for (index, mut row) in rows.into_iter().enumerate() {
             if index > 0 {
-                (0..7).for_each(|_| row.skip());
+                (0..=access::COLUMNS).for_each(|_| row.skip());
             }
             let Some(msg_id) = row.opt_msg_id()? else { continue };
             let is_control = row.case(Kind::from_number)? == Kind::Recall;
             messages.insert(msg_id, Seen { is_control, is_hidden: row.flag()? });
         }
-        Ok(Self { cid, hidden, messages })
+        let mut state = Self { cid, hidden, messages, packed: BTreeMap::new() };
+        if ids.iter().any(|id| *id > head.floor && *id <= head.cold) {
+            state.look_into_cold(&Cold { store, cid }, ids, &head, actor)?;
+        }
+        Ok(state)
+    }
+
+    /// Messages that are in segments.
+    fn look_into_cold<P: Sqlite>(
+        &mut self,
+        cold: &Cold<'_, P>,
+        ids: &[MsgId],
+        head: &Head,
+        actor: &Actor,
+    ) -> Result<()> {
+        let hidden = cold.hidden(actor.user.as_str())?;
+        for (id, record) in cold.find(ids)?.into_iter().filter(|(id, _)| *id > head.floor) {
+            let is_control = i64::from(record.kind) == Kind::Recall.number();
+            self.messages.insert(id, Seen { is_control, is_hidden: hidden.contains(&id) });
+            self.packed.insert(id, record.own.is_some() && record.sender != actor.user.as_str());
+        }
+        Ok(())
     }
 
     /// Adds the message to those that are to be hidden, unless it is.
@@ -109,8 +134,12 @@ impl State {
             INSERT INTO hidden (cid, user, msg_id, counts)
             SELECT cid, ?2, msg_id, own IS NOT NULL AND sender <> ?2 FROM message
             WHERE cid = ?1 AND msg_id IN (SELECT value FROM json_each(?3))";
+        const HIDE_PACKED: &str = "INSERT INTO hidden (cid, user, msg_id, counts) VALUES (?1, ?2, ?3, ?4)";
         const TELL: &str = "UPDATE member SET hidden_version = ?3, other = ?3 WHERE cid = ?1 AND user = ?2";
         store.db.execute(HIDE, params![self.cid, actor.user.as_str(), list(new)])?;
+        for (id, counts) in self.packed.iter().filter(|(id, _)| new.contains(id)) {
+            store.db.execute(HIDE_PACKED, params![self.cid, actor.user.as_str(), *id, *counts])?;
+        }
         let mut counters = Counters::load(store)?;
         let version = counters.next_version(store.now_ms());
         store.db.execute(TELL, params![self.cid, actor.user.as_str(), version])?;
@@ -122,7 +151,7 @@ impl State {
 fn statement() -> String {
     format!(
         "WITH {HEAD}
-        SELECT h.cid, h.head_msg_id, h.head_seq, h.epoch, h.is_member, h.floor,
+        SELECT h.cid, h.head_msg_id, h.head_seq, h.epoch, h.is_member, h.floor, h.cold_msg_id,
             (SELECT count(*) FROM hidden WHERE cid = h.cid AND user = ?3), x.msg_id, x.kind, {}
         FROM head h LEFT JOIN message x ON x.cid = h.cid AND x.msg_id > h.floor
             AND x.msg_id IN (SELECT value FROM json_each(?5))",

@@ -1,27 +1,32 @@
 //! Conversations as their members see them: one by one, and as a list, newest first.
 
 use super::Embedded;
+use super::cold::Cold;
 use super::hide::is_hidden;
 use super::index::WIDE;
 use super::retention::{expired_up_to, times};
-use super::unread::unread;
+use super::unread::{self, unread};
+use crate::cold::message;
 use crate::params;
 use crate::sql::{Row, SqlError};
 use crate::sqlite::Sqlite;
 use im_domain::conversation::{Conversation, ConversationKind, ConversationList, LastMessage, list_cursor};
 use im_domain::device::Totals;
 use im_domain::limits::LAST_LOOK_MAX;
-use im_domain::message::{Kind, SUMMARY_BYTES, Status, summary_of_bytes};
+use im_domain::message::{Kind, SUMMARY_BYTES, Status, summary_of, summary_of_bytes};
+use im_domain::page::{Direction, Range};
 use im_domain::storage::Actor;
-use im_domain::{ConversationId, Error, Result, UserId};
+use im_domain::{ConversationId, Error, MsgId, Result, UserId};
 
 /// Columns of a conversation `c`, seen by its member `m` (perhaps none), with its last message `x`.
 fn columns() -> String {
     format!(
-        "m.user IS NOT NULL, c.name, c.kind, c.member_count, c.head_seq, {}, coalesce(m.read_msg_id, 0),
+        "m.user IS NOT NULL, c.name, c.kind, c.member_count, c.head_seq, c.cid, {}, coalesce(m.read_msg_id, 0),
         c.create_time, c.update_time, s.epoch, coalesce(m.muted, 0), c.retention_ms, c.legal_hold,
+        c.cold_msg_id, max({}, iif(c.history = 0 OR m.user IS NULL, 0, m.floor)),
         x.msg_id, x.seq, x.sender, x.kind, x.status, iif(x.status = 0, substr(x.content, 1, ?3), x'')",
-        unread()
+        unread(),
+        expired_up_to!("?4")
     )
 }
 
@@ -84,7 +89,7 @@ fn find<P: Sqlite>(store: &Embedded<P>, actor: &Actor, id: &ConversationId) -> R
     ];
     let mut rows = store.db.execute(&statement, parameters)?;
     let row = rows.first_mut().ok_or(Error::ConversationNotFound)?;
-    read(actor, row)
+    read(store, actor, row)
 }
 
 /// The user's conversations. A cursor is the recency at which the last part ended: what moves to the top
@@ -109,7 +114,7 @@ pub(super) fn list<P: Sqlite>(
     let mut answer = ConversationList { conversations: Vec::new(), cursor: cursor.to_owned(), has_more };
     for mut row in rows {
         answer.cursor = row.count()?.to_string();
-        answer.conversations.push(read(actor, &mut row)?.0);
+        answer.conversations.push(read(store, actor, &mut row)?.0);
     }
     Ok(answer)
 }
@@ -136,8 +141,9 @@ fn list_statement() -> String {
 /// What the user has not read, over all conversations.
 pub(super) fn totals<P: Sqlite>(store: &Embedded<P>, actor: &Actor) -> Result<Totals> {
     let statement = format!(
-        "SELECT count(*) FILTER (WHERE unread > 0), coalesce(sum(unread), 0) FROM (
-            SELECT {} AS unread FROM member m JOIN conversation c ON c.cid = m.cid
+        "SELECT count(*) FILTER (WHERE unread > 0), coalesce(sum(unread), 0),
+            json_group_array(cid) FILTER (WHERE unread IS NULL) FROM (
+            SELECT c.cid, {} AS unread FROM member m JOIN conversation c ON c.cid = m.cid
             WHERE m.tenant = ?1 AND m.user = ?2 AND ?3 IS NULL)",
         unread()
     );
@@ -145,18 +151,29 @@ pub(super) fn totals<P: Sqlite>(store: &Embedded<P>, actor: &Actor) -> Result<To
         params![actor.tenant.as_str(), actor.user.as_str(), None::<u64>, times(store, &actor.tenant)];
     let mut rows = store.db.execute(&statement, parameters)?;
     let row = rows.first_mut().ok_or_else(|| SqlError::Failed("a sum has no row".to_owned()))?;
-    Ok(Totals { conversations: row.count()?, messages: row.count()? })
+    let mut totals = Totals { conversations: row.count()?, messages: row.count()? };
+    let unresolved: Vec<i64> =
+        row.opt_text()?.and_then(|list| serde_json::from_str(&list).ok()).unwrap_or_default();
+    for cid in unresolved {
+        let unread = unread::resolve(store, actor, cid, None)?;
+        totals.conversations += u64::from(unread > 0);
+        totals.messages += unread;
+    }
+    Ok(totals)
 }
 
 /// A conversation, and whether the user is a member.
-fn read(actor: &Actor, row: &mut Row) -> Result<(Conversation, bool)> {
+fn read<P: Sqlite>(store: &Embedded<P>, actor: &Actor, row: &mut Row) -> Result<(Conversation, bool)> {
     let is_member = row.flag()?;
-    let conversation = Conversation {
-        id: ConversationId::parse(row.text()?)?,
-        kind: row.case(ConversationKind::from_number)?,
-        member_count: row.count()?,
-        head_seq: row.count()?,
-        unread: row.count()?,
+    let id = ConversationId::parse(row.text()?)?;
+    let kind = row.case(ConversationKind::from_number)?;
+    let (member_count, head_seq, cid) = (row.count()?, row.count()?, row.int()?);
+    let mut conversation = Conversation {
+        id,
+        kind,
+        member_count,
+        head_seq,
+        unread: unread::resolve(store, actor, cid, row.opt_int()?)?,
         read_msg_id: row.msg_id()?,
         create_time: row.count()?,
         update_time: row.count()?,
@@ -164,7 +181,12 @@ fn read(actor: &Actor, row: &mut Row) -> Result<(Conversation, bool)> {
         muted: row.flag()?,
         retention_ms: row.opt_int()?.map(i64::unsigned_abs),
         legal_hold: Some(row.flag()?).filter(|_| actor.privileged),
-        last: last(row)?,
+        last: None,
+    };
+    let (end, floor) = (row.msg_id()?, row.msg_id()?);
+    conversation.last = match last(row)? {
+        None if floor < end => last_in_cold(&Cold { store, cid }, actor, floor)?,
+        last => last,
     };
     Ok((conversation, is_member))
 }
@@ -179,6 +201,28 @@ fn last(row: &mut Row) -> Result<Option<LastMessage>> {
         status: row.case(Status::from_number)?,
         summary: bytes(row).map(|bytes| summary_of_bytes(&bytes))?,
         create_time: msg_id.time_ms(),
+    }))
+}
+
+/// The last message that the member may see, where it is in a segment: the newer ones are hidden.
+fn last_in_cold<P: Sqlite>(cold: &Cold<'_, P>, actor: &Actor, floor: MsgId) -> Result<Option<LastMessage>> {
+    let range = Range {
+        above: floor,
+        below: MsgId::MAX,
+        direction: Direction::Up,
+        kinds: Kind::SENDABLE.to_vec(),
+        limit: 0,
+    };
+    let Some(record) = cold.range(&range, actor.user.as_str())?.into_iter().next() else { return Ok(None) };
+    let message = message(record)?;
+    Ok(Some(LastMessage {
+        msg_id: message.msg_id,
+        seq: message.seq,
+        summary: summary_of(&message.content).to_owned(),
+        sender: message.sender,
+        kind: message.kind,
+        status: message.status,
+        create_time: message.create_time,
     }))
 }
 

@@ -1,13 +1,14 @@
 //! Messages out of rows, and messages by id.
 
-use super::Embedded;
-use super::access::{HEAD, Head};
+use super::access::{self, HEAD, Head};
+use super::cold::{Cold, is_open};
 use super::hide::is_hidden;
 use super::retention::times;
+use super::{Embedded, transaction};
 use crate::message_row::read;
 use crate::params;
 use crate::sqlite::Sqlite;
-use im_domain::message::{SUMMARY_BYTES, Status};
+use im_domain::message::{Message, SUMMARY_BYTES, Status};
 use im_domain::page::Found;
 use im_domain::storage::Actor;
 use im_domain::{ConversationId, MsgId, Result};
@@ -45,9 +46,49 @@ pub(super) fn get<P: Sqlite>(
     conversation: &ConversationId,
     ids: &[MsgId],
 ) -> Result<Found> {
+    let (head, mut found) = read_rows(store, actor, conversation, ids)?;
+    let may_be_cold = |id: &MsgId| *id <= head.cold && *id > head.floor;
+    let quotes = found.values().filter_map(|message| message.reply_to.as_ref());
+    let mut open = quotes.filter(|quote| is_open(quote, head.floor, head.cold));
+    if open.next().is_some() || ids.iter().any(|id| may_be_cold(id) && !found.contains_key(id)) {
+        found = transaction::read(store, || {
+            let (head, found) = read_rows(store, actor, conversation, ids)?;
+            with_cold(store, actor, &head, ids, found)
+        })?;
+    }
+    Found::gather(ids, found)
+}
+
+type ById = HashMap<MsgId, Message>;
+
+/// Adds what is in segments.
+fn with_cold<P: Sqlite>(
+    store: &Embedded<P>,
+    actor: &Actor,
+    head: &Head,
+    ids: &[MsgId],
+    mut found: ById,
+) -> Result<ById> {
+    let cold = Cold { store, cid: head.cid };
+    let missing: Vec<MsgId> = ids.iter().copied().filter(|id| !found.contains_key(id)).collect();
+    let hidden = cold.hidden(actor.user.as_str())?;
+    let mut packed = cold.messages(&missing, head.floor)?;
+    packed.retain(|message| !hidden.contains(&message.msg_id));
+    found.extend(packed.into_iter().map(|message| (message.msg_id, message)));
+    cold.fill_quotes(found.values_mut(), actor.user.as_str(), head.floor, head.cold)?;
+    Ok(found)
+}
+
+fn read_rows<P: Sqlite>(
+    store: &Embedded<P>,
+    actor: &Actor,
+    conversation: &ConversationId,
+    ids: &[MsgId],
+) -> Result<(Head, ById)> {
     let statement = format!(
         "WITH {HEAD}
-        SELECT h.cid, h.head_msg_id, h.head_seq, h.epoch, h.is_member, h.floor, x.msg_id IS NOT NULL, {}
+        SELECT h.cid, h.head_msg_id, h.head_seq, h.epoch, h.is_member, h.floor, h.cold_msg_id,
+            x.msg_id IS NOT NULL, {}
         FROM head h
         LEFT JOIN message x ON x.cid = h.cid AND h.is_member AND x.msg_id > h.floor
             AND x.msg_id IN (SELECT value FROM json_each(?5)) AND NOT {}
@@ -63,16 +104,16 @@ pub(super) fn get<P: Sqlite>(
         list(ids),
     ];
     let mut rows = store.db.execute(&statement, parameters)?;
-    Head::take(rows.first_mut())?;
+    let head = Head::take(rows.first_mut())?;
     let mut found = HashMap::new();
     for (index, mut row) in rows.into_iter().enumerate() {
         if index > 0 {
-            (0..6).for_each(|_| row.skip());
+            (0..access::COLUMNS).for_each(|_| row.skip());
         }
         if row.flag()? {
             let message = read(&mut row)?;
             found.insert(message.msg_id, message);
         }
     }
-    Found::gather(ids, found)
+    Ok((head, found))
 }

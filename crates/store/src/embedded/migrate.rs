@@ -14,7 +14,8 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
     (4, "audit", include_str!("../../migrations/sqlite/0004_audit.sql")),
     (5, "hidden", include_str!("../../migrations/sqlite/0005_hidden.sql")),
     (6, "retention", include_str!("../../migrations/sqlite/0006_retention.sql")),
-    (7, "feed", include_str!("../../migrations/sqlite/0007_feed.sql")),
+    (7, "segments", include_str!("../../migrations/sqlite/0007_segments.sql")),
+    (8, "feed", include_str!("../../migrations/sqlite/0008_feed.sql")),
 ];
 
 /// Applies the steps this database has not seen, each in a transaction of its own.

@@ -13,6 +13,7 @@ mod access;
 mod append;
 mod audit;
 mod clock;
+mod cold;
 mod conversation;
 mod devices;
 mod erase;
@@ -36,6 +37,7 @@ mod revise;
 mod settings;
 #[cfg(all(test, feature = "native"))]
 mod testing;
+mod tier;
 mod transaction;
 mod unread;
 mod upkeep;
@@ -57,6 +59,7 @@ use im_domain::push::{Due, PushRules, PushSettings, PushSettingsChange};
 use im_domain::retention::RetentionRules;
 use im_domain::revision::{Revised, Revision, RevisionRules, Version};
 use im_domain::storage::{Actor, Storage};
+use im_domain::tier::TierRules;
 use im_domain::upkeep::{DeadLetter, DeadLetterAction, RunReport, StoreStatus, Task};
 use im_domain::{ConversationId, DeviceId, Error, MsgId, Result, Tenant, UserId};
 
@@ -78,6 +81,8 @@ pub struct Environment {
     pub push: PushRules,
     /// How long senders can revise what they said.
     pub revision: RevisionRules,
+    /// When messages move to cold segments.
+    pub tier: TierRules,
     /// Most members of a conversation of which each is told of every message; see
     /// [`im_domain::limits::INDEX_MEMBERS_MAX`].
     pub index_members_max: u64,

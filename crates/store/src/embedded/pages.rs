@@ -1,10 +1,12 @@
 //! Pages of a conversation's history.
 
-use super::Embedded;
-use super::access::{HEAD, Head};
+use super::access::{self, HEAD, Head};
+use super::cold::{Cold, is_open};
 use super::hide::is_hidden;
 use super::messages::{COLUMNS, QUOTED, columns};
 use super::retention::times;
+use super::{Embedded, transaction};
+use crate::cold::{after, message};
 use crate::message_row::read;
 use crate::params;
 use crate::sql::Value;
@@ -52,18 +54,89 @@ fn page<P: Sqlite>(store: &Embedded<P>, actor: &Actor, query: PageQuery, room: &
 
 /// What to tell a reader whose cursor lies beyond the newest message: it would never see another.
 fn ahead<P: Sqlite>(store: &Embedded<P>, actor: &Actor, head: &Head) -> Result<Reset> {
+    Ok(Reset { reason: ResetReason::PositionAhead, oldest: oldest(store, actor, head)? })
+}
+
+/// The oldest message that the reader sees; none: there is none.
+pub(super) fn oldest<P: Sqlite>(store: &Embedded<P>, actor: &Actor, head: &Head) -> Result<MsgId> {
     let statement = format!(
         "SELECT msg_id FROM message x WHERE cid = ?1 AND msg_id > ?2 AND NOT {} ORDER BY msg_id LIMIT 1",
         is_hidden("x", "?3")
     );
-    let mut rows = store.db.execute(&statement, params![head.cid, head.floor, actor.user.as_str()])?;
-    let oldest = rows.first_mut().map_or(Ok(MsgId::NONE), |row| row.msg_id())?;
-    Ok(Reset { reason: ResetReason::PositionAhead, oldest })
+    let user = actor.user.as_str();
+    if head.floor < head.cold {
+        let first = Range {
+            above: head.floor,
+            below: MsgId::MAX,
+            direction: Direction::Down,
+            kinds: Vec::new(),
+            limit: 0,
+        };
+        if let Some(record) = (Cold { store, cid: head.cid }).range(&first, user)?.pop() {
+            return Ok(record.msg_id);
+        }
+    }
+    let mut rows = store.db.execute(&statement, params![head.cid, head.floor, user])?;
+    Ok(rows.first_mut().map_or(Ok(MsgId::NONE), |row| row.msg_id())?)
 }
 
 /// Reads the head of the conversation and the messages of a range in one statement, which sees one
-/// state of the database.
+/// state of the database, or, where the range reaches into segments, in several that see one.
 pub(super) fn read_range<P: Sqlite>(
+    store: &Embedded<P>,
+    actor: &Actor,
+    conversation: &ConversationId,
+    range: &Range,
+) -> Result<(Head, Vec<Message>)> {
+    let (head, messages) = read_rows(store, actor, conversation, range)?;
+    if !reaches_cold(&head, range, &messages) {
+        return Ok((head, messages));
+    }
+    transaction::read(store, || {
+        let (head, messages) = read_rows(store, actor, conversation, range)?;
+        let messages = with_cold(store, actor, &head, range, messages)?;
+        Ok((head, messages))
+    })
+}
+
+/// Whether a page of these rows lacks something that may be in a segment.
+fn reaches_cold(head: &Head, range: &Range, messages: &[Message]) -> bool {
+    let mut quotes = messages.iter().filter_map(|message| message.reply_to.as_ref());
+    needs_cold(head, range, messages.len()) || quotes.any(|quote| is_open(quote, head.floor, head.cold))
+}
+
+fn needs_cold(head: &Head, range: &Range, rows: usize) -> bool {
+    let is_full = range.direction == Direction::Up && rows > range.limit as usize;
+    !is_full && after(range.above.max(head.floor)) < range.below.min(after(head.cold))
+}
+
+/// Adds to the rows of a range what is in segments.
+fn with_cold<P: Sqlite>(
+    store: &Embedded<P>,
+    actor: &Actor,
+    head: &Head,
+    range: &Range,
+    mut messages: Vec<Message>,
+) -> Result<Vec<Message>> {
+    let cold = Cold { store, cid: head.cid };
+    if needs_cold(head, range, messages.len()) {
+        let part = Range { above: range.above.max(head.floor), ..range.clone() };
+        let mut found =
+            cold.range(&part, actor.user.as_str())?.into_iter().map(message).collect::<Result<Vec<_>>>()?;
+        match range.direction {
+            Direction::Up => messages.append(&mut found),
+            Direction::Down => {
+                found.append(&mut messages);
+                messages = found;
+            }
+        }
+        messages.truncate(range.limit as usize + 1);
+    }
+    cold.fill_quotes(&mut messages, actor.user.as_str(), head.floor, head.cold)?;
+    Ok(messages)
+}
+
+fn read_rows<P: Sqlite>(
     store: &Embedded<P>,
     actor: &Actor,
     conversation: &ConversationId,
@@ -101,11 +174,11 @@ fn statement(range: &Range) -> String {
         Direction::Up => "DESC",
         Direction::Down => "ASC",
     };
-    let padding = ", NULL".repeat(COLUMNS - 6);
+    let padding = ", NULL".repeat(COLUMNS - access::COLUMNS);
     format!(
         "WITH {HEAD},
         bounds AS MATERIALIZED (SELECT cid, max(floor, ?5) AS above, floor FROM head WHERE is_member)
-        SELECT cid, head_msg_id, head_seq, epoch, is_member, floor{padding} FROM head
+        SELECT cid, head_msg_id, head_seq, epoch, is_member, floor, cold_msg_id{padding} FROM head
         UNION ALL
         SELECT * FROM (
             SELECT {columns} FROM ({found}) f

@@ -1,7 +1,7 @@
 //! Devices follow a conversation.
 
-use super::hide::is_hidden;
-use super::pages::read_range;
+use super::cold::Cold;
+use super::pages::{oldest, read_range};
 use super::retention::times;
 use super::{Embedded, access, devices};
 use crate::params;
@@ -22,7 +22,7 @@ pub(super) fn sync<P: Sqlite>(
     let place = Place::find(store, actor, device, query)?;
     devices::seen(store, actor, Some(device))?;
     if let Some(reason) = place.lost(query) {
-        return place.restart(query, reason);
+        return place.restart(store, actor, query, reason);
     }
     let range = Range {
         above: place.start,
@@ -38,7 +38,7 @@ pub(super) fn sync<P: Sqlite>(
     let position = place.advance(store, actor, device, reached)?;
     let page = Page {
         conversation: query.conversation.clone(),
-        reset: place.gap(store, &head, &messages)?,
+        reset: place.gap(store, actor, &head, &messages)?,
         messages,
         has_more,
         cursor,
@@ -51,6 +51,11 @@ pub(super) fn sync<P: Sqlite>(
 /// `seq` of the oldest message that is kept, even if it is hidden from the user.
 fn first_kept<P: Sqlite>(store: &Embedded<P>, head: &access::Head) -> Result<Option<u64>> {
     const STATEMENT: &str = "SELECT seq FROM message WHERE cid = ?1 AND msg_id > ?2 ORDER BY msg_id LIMIT 1";
+    if head.floor < head.cold
+        && let Some(record) = (Cold { store, cid: head.cid }).oldest_after(head.floor)?
+    {
+        return Ok(Some(record.seq));
+    }
     let mut rows = store.db.execute(STATEMENT, params![head.cid, head.floor])?;
     Ok(rows.first_mut().map(Row::count).transpose()?)
 }
@@ -63,8 +68,6 @@ struct Place {
     start: MsgId,
     /// `seq` of the newest message up to `start`; none when `start` is 0 or nothing is known.
     start_seq: Option<u64>,
-    /// Oldest message the user may see.
-    oldest: MsgId,
 }
 
 impl Place {
@@ -78,15 +81,12 @@ impl Place {
             "WITH {}, place AS MATERIALIZED (
                 SELECT coalesce(p.msg_id, 0) AS msg_id, coalesce(p.seq, 0) AS seq
                 FROM head h LEFT JOIN position p ON p.cid = h.cid AND p.user = ?3 AND p.device = ?5)
-            SELECT cid, head_msg_id, head_seq, epoch, is_member, floor,
+            SELECT cid, head_msg_id, head_seq, epoch, is_member, floor, cold_msg_id,
                 place.msg_id, place.seq, coalesce(?6, place.msg_id),
                 (SELECT seq FROM message WHERE cid = head.cid AND msg_id <= coalesce(?6, place.msg_id)
-                    ORDER BY msg_id DESC LIMIT 1),
-                coalesce((SELECT msg_id FROM message x WHERE cid = head.cid AND msg_id > floor AND NOT {}
-                    ORDER BY msg_id LIMIT 1), 0)
+                    ORDER BY msg_id DESC LIMIT 1)
             FROM head, place",
-            access::HEAD,
-            is_hidden("x", "?3")
+            access::HEAD
         );
         let parameters = params![
             actor.tenant.as_str(),
@@ -105,8 +105,7 @@ impl Place {
         let start = row.msg_id()?;
         let found = row.opt_int()?.and_then(|seq| u64::try_from(seq).ok());
         let known = (start == position && position_seq > 0).then_some(position_seq);
-        let oldest = row.msg_id()?;
-        Ok(Self { head, position, start, start_seq: found.or(known), oldest })
+        Ok(Self { head, position, start, start_seq: found.or(known) })
     }
 
     /// Why the device cannot go on from where it stands.
@@ -118,7 +117,14 @@ impl Place {
     }
 
     /// No messages and no move: the device has to decide to start again.
-    fn restart(self, query: &SyncQuery, reason: ResetReason) -> Result<SyncPage> {
+    fn restart<P: Sqlite>(
+        self,
+        store: &Embedded<P>,
+        actor: &Actor,
+        query: &SyncQuery,
+        reason: ResetReason,
+    ) -> Result<SyncPage> {
+        let oldest = oldest(store, actor, &self.head)?;
         let page = Page {
             conversation: query.conversation.clone(),
             messages: Vec::new(),
@@ -126,7 +132,7 @@ impl Place {
             cursor: self.start,
             epoch: self.head.epoch,
             head_seq: self.head.head_seq,
-            reset: Some(Reset { reason, oldest: self.oldest }),
+            reset: Some(Reset { reason, oldest }),
         };
         Ok(SyncPage { page, position: self.position })
     }
@@ -137,18 +143,26 @@ impl Place {
     fn gap<P: Sqlite>(
         &self,
         store: &Embedded<P>,
+        actor: &Actor,
         head: &access::Head,
         messages: &[Message],
     ) -> Result<Option<Reset>> {
         if self.start.is_none() || self.start >= head.floor {
             return Ok(None);
         }
-        let follows = |next: u64| self.start_seq.is_some_and(|seq| seq + 1 == next);
+        let is_packed = self.start_seq.is_none() && self.start <= self.head.cold;
+        let start_seq = if is_packed { self.seq_up_to(store, self.start)? } else { self.start_seq };
+        let follows = |next: u64| start_seq.is_some_and(|seq| seq + 1 == next);
         let given = messages.first().map_or(head.head_seq + 1, |message| message.seq);
         if follows(given) || first_kept(store, head)?.is_some_and(follows) {
             return Ok(None);
         }
-        Ok(Some(Reset { reason: ResetReason::Expired, oldest: self.oldest }))
+        Ok(Some(Reset { reason: ResetReason::Expired, oldest: oldest(store, actor, head)? }))
+    }
+
+    /// `seq` of the newest message up to `id` that is in a segment.
+    fn seq_up_to<P: Sqlite>(&self, store: &Embedded<P>, id: MsgId) -> Result<Option<u64>> {
+        Ok(Cold { store, cid: self.head.cid }.newest_up_to(id)?.map(|record| record.seq))
     }
 
     /// Moves the position up to `reached`; never back, whatever else moves it meanwhile. Who has been
@@ -162,7 +176,7 @@ impl Place {
     ) -> Result<MsgId> {
         const STATEMENT: &str = "
             INSERT INTO position (cid, user, device, msg_id, seq, update_time)
-            SELECT ?1, ?2, ?3, ?4, coalesce((SELECT seq FROM message WHERE cid = ?1 AND msg_id <= ?4
+            SELECT ?1, ?2, ?3, ?4, coalesce(?6, (SELECT seq FROM message WHERE cid = ?1 AND msg_id <= ?4
                 ORDER BY msg_id DESC LIMIT 1), 0), ?5
             FROM member WHERE cid = ?1 AND user = ?2 ON CONFLICT (cid, user, device) DO UPDATE SET
                 seq = iif(excluded.msg_id > msg_id, excluded.seq, seq),
@@ -171,8 +185,9 @@ impl Place {
         if reached <= self.position {
             return Ok(self.position);
         }
-        let parameters =
-            params![self.head.cid, actor.user.as_str(), device.as_str(), reached, store.now_ms()];
+        let packed_seq = if reached <= self.head.cold { self.seq_up_to(store, reached)? } else { None };
+        let (cid, user) = (self.head.cid, actor.user.as_str());
+        let parameters = params![cid, user, device.as_str(), reached, store.now_ms(), packed_seq];
         let mut rows = store.db.execute(STATEMENT, parameters)?;
         Ok(rows.first_mut().ok_or(Error::NotMember)?.msg_id()?)
     }

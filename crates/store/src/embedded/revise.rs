@@ -4,6 +4,7 @@
 //! among those that count, so that what was counted before stays right; what is unread is less by those.
 
 use super::clock::Counters;
+use super::cold::Cold;
 use super::head::{Head, NewMessage};
 use super::retention::{expired_up_to, times};
 use super::{Embedded, transaction};
@@ -17,6 +18,7 @@ use im_domain::partition::partition_of;
 use im_domain::revision::{Capacity, Change, Refusal, Revised, Revision, Told, control_name};
 use im_domain::storage::Actor;
 use im_domain::{Error, MsgId, Result};
+use im_segment::Record;
 
 /// The answer is flushed to disk: no loss of power brings the former text back.
 pub(super) fn revise<P: Sqlite>(store: &Embedded<P>, actor: &Actor, revision: &Revision) -> Result<Revised> {
@@ -46,6 +48,8 @@ struct State {
     role: Option<Role>,
     /// The message, if the actor may see it.
     target: Option<Target>,
+    /// It, where it is in a segment.
+    packed: Option<Record>,
 }
 
 struct Target {
@@ -54,7 +58,12 @@ struct Target {
     status: Status,
     /// Whether an edit would give it the content that it has.
     is_same: bool,
-    /// Revisions so far.
+    traced: Traced,
+}
+
+/// What was done to a message so far.
+struct Traced {
+    /// How many revisions.
     revisions: u64,
     /// The control message of the last one.
     told: Option<Told>,
@@ -62,26 +71,29 @@ struct Target {
 
 impl State {
     fn find<P: Sqlite>(store: &Embedded<P>, actor: &Actor, revision: &Revision) -> Result<Self> {
+        let id = revision.msg_id;
         let parameters = params![
             actor.tenant.as_str(),
             revision.conversation.as_str(),
             actor.user.as_str(),
             times(store, &actor.tenant),
-            revision.msg_id,
+            id,
             revision.change.content().as_bytes(),
         ];
         let mut rows = store.db.execute(&statement(), parameters)?;
-        Ok(Self::read(rows.first_mut().ok_or(Error::ConversationNotFound)?)?)
-    }
-
-    fn read(row: &mut Row) -> Result<Self, SqlError> {
-        Ok(Self {
-            head: Head::read(row)?,
-            counters: Counters::read(row)?,
-            kind: row.case(ConversationKind::from_number)?,
-            role: row.opt_int()?.and_then(Role::from_number),
-            target: Target::read(row)?,
-        })
+        let row = rows.first_mut().ok_or(Error::ConversationNotFound)?;
+        let (head, counters) = (Head::read(row)?, Counters::read(row)?);
+        let kind = row.case(ConversationKind::from_number)?;
+        let role = row.opt_int()?.and_then(Role::from_number);
+        let (end, floor) = (row.msg_id()?, row.msg_id()?);
+        let cold = Cold { store, cid: head.cid };
+        let traced = Traced::read(&cold, row)?;
+        let packed = if id > floor && id <= end { cold.find_one(id)? } else { None };
+        let target = match &packed {
+            Some(record) => Some(Target::packed(record, revision, traced)?),
+            None => Target::read(row, traced)?,
+        };
+        Ok(Self { head, counters, kind, role, target, packed })
     }
 
     fn judge<P: Sqlite>(&self, store: &Embedded<P>, actor: &Actor, revision: &Revision) -> Result<Verdict> {
@@ -96,7 +108,7 @@ impl State {
         }
         if target.status != Status::Normal {
             return match target.status == action.status() {
-                true => Ok(Verdict::Done(target.told)),
+                true => Ok(Verdict::Done(target.traced.told)),
                 false => Err(Refusal::Final.into()),
             };
         }
@@ -107,12 +119,12 @@ impl State {
             return Err(Refusal::Others(action).into());
         }
         if action == Action::Edit && target.is_same {
-            return Ok(Verdict::Done(target.told));
+            return Ok(Verdict::Done(target.traced.told));
         }
         if revision.msg_id < store.environment.revision.from(&actor.tenant, action, store.now_ms()) {
             return Err(Refusal::Late(action).into());
         }
-        if action == Action::Edit && target.revisions >= EDITS_MAX as u64 {
+        if action == Action::Edit && target.traced.revisions >= EDITS_MAX as u64 {
             return Err(Refusal::Edits.into());
         }
         Ok(Verdict::Allowed(Capacity::Sender))
@@ -169,10 +181,12 @@ impl State {
         const STATEMENT: &str = "
             INSERT INTO revision (cid, msg_id, number, action, control_msg_id, sender, uncounted, user, role,
                 time, reason, content, ext)
-            SELECT cid, msg_id, 1 + (SELECT count(*) FROM revision WHERE cid = ?1 AND msg_id = ?2), ?3, ?4,
+            SELECT ?1, ?2, 1 + (SELECT count(*) FROM revision WHERE cid = ?1 AND msg_id = ?2), ?3, ?4,
                 sender, own IS NOT NULL AND ?9, ?5, ?6, ?7, ?8, content, ext
-            FROM message WHERE cid = ?1 AND msg_id = ?2";
+            FROM (SELECT sender, own, content, ext FROM message WHERE cid = ?1 AND msg_id = ?2
+                UNION ALL SELECT ?10, ?11, ?12, ?13 WHERE ?10 IS NOT NULL)";
         let action = revision.change.action();
+        let packed = self.packed.as_ref();
         let parameters = params![
             self.head.cid,
             revision.msg_id,
@@ -183,23 +197,25 @@ impl State {
             store.now_ms(),
             revision.reason.as_deref().unwrap_or_default(),
             action != Action::Edit,
+            packed.map(|record| record.sender.as_str()),
+            packed.and_then(|record| record.own),
+            packed.map(|record| record.content.as_slice()),
+            packed.and_then(|record| record.ext.clone()),
         ];
         store.db.execute(STATEMENT, parameters).map(|_| ())
     }
 
     /// Makes the message what it has become.
-    fn change<P: Sqlite>(
-        &self,
-        store: &Embedded<P>,
-        revision: &Revision,
-        control: MsgId,
-    ) -> Result<(), SqlError> {
+    fn change<P: Sqlite>(&self, store: &Embedded<P>, revision: &Revision, control: MsgId) -> Result<()> {
         const EDITED: &str = "UPDATE message SET content = ?3, edit_time = ?4 WHERE cid = ?1 AND msg_id = ?2";
         const GONE: &str = "
             UPDATE message SET status = ?3, content = x'', ext = NULL, edit_time = NULL
             WHERE cid = ?1 AND msg_id = ?2";
         let (cid, msg_id) = (self.head.cid, revision.msg_id);
         match &revision.change {
+            change if self.packed.is_some() => {
+                Cold { store, cid }.change(msg_id, |record| revise_packed(record, change, control))?;
+            }
             Change::Edit { content } => {
                 let content = Value::Blob(content.clone().into_bytes());
                 store.db.execute(EDITED, params![cid, msg_id, content, control.time_ms()])?;
@@ -213,15 +229,50 @@ impl State {
     }
 }
 
+fn revise_packed(record: &mut Record, change: &Change, control: MsgId) {
+    match change {
+        Change::Edit { content } => {
+            record.content = content.clone().into_bytes();
+            record.edit_time = Some(control.time_ms());
+        }
+        Change::Recall | Change::Delete => {
+            record.status = i16::try_from(change.action().status().number()).unwrap_or_default();
+            record.content = Vec::new();
+            (record.ext, record.edit_time) = (None, None);
+        }
+    }
+}
+
 impl Target {
-    fn read(row: &mut Row) -> Result<Option<Self>, SqlError> {
+    fn read(row: &mut Row, traced: Traced) -> Result<Option<Self>, SqlError> {
         let Some(sender) = row.opt_text()? else { return Ok(None) };
         let (kind, status) = (row.case(Kind::from_number)?, row.case(Status::from_number)?);
-        let is_same = row.flag()?;
-        let revisions = row.count()?;
-        let told = row.opt_msg_id()?.zip(row.opt_int()?);
-        let told = told.map(|(msg_id, seq)| Told { msg_id, seq: seq.unsigned_abs() });
-        Ok(Some(Self { sender, kind, status, is_same, revisions, told }))
+        Ok(Some(Self { sender, kind, status, is_same: row.flag()?, traced }))
+    }
+
+    /// Of a message that is in a segment.
+    fn packed(record: &Record, revision: &Revision, traced: Traced) -> Result<Self> {
+        let unknown = || Error::internal("a number of a cold message stands for nothing known");
+        Ok(Self {
+            sender: record.sender.clone(),
+            kind: Kind::from_number(record.kind.into()).ok_or_else(unknown)?,
+            status: Status::from_number(record.status.into()).ok_or_else(unknown)?,
+            is_same: record.content == revision.change.content().as_bytes(),
+            traced,
+        })
+    }
+}
+
+impl Traced {
+    /// The control message may be in a segment.
+    fn read<P: Sqlite>(cold: &Cold<'_, P>, row: &mut Row) -> Result<Self> {
+        let (revisions, control) = (row.count()?, row.opt_msg_id()?);
+        let in_row = row.opt_int()?.map(i64::unsigned_abs);
+        let seq = match control.filter(|_| in_row.is_none()) {
+            Some(control) => cold.find_one(control)?.map(|record| record.seq),
+            None => in_row,
+        };
+        Ok(Self { revisions, told: control.zip(seq).map(|(msg_id, seq)| Told { msg_id, seq }) })
     }
 }
 
@@ -229,14 +280,14 @@ impl Target {
 /// `from_join`.
 fn statement() -> String {
     format!(
-        "SELECT {}, {}, c.kind, m.role, x.sender, x.kind, x.status, x.content = ?6, coalesce(r.number, 0),
-            told.msg_id, told.seq
+        "SELECT {0}, {1}, c.kind, m.role, c.cold_msg_id, max({2}, iif(c.history = 1, coalesce(m.floor, 0), 0)),
+            coalesce(r.number, 0), r.control_msg_id, told.seq, x.sender, x.kind, x.status, x.content = ?6
         FROM conversation c JOIN store s ON s.id = 1
         LEFT JOIN member m ON m.cid = c.cid AND m.user = ?3
         LEFT JOIN message x ON x.cid = c.cid AND x.msg_id = ?5
-            AND x.msg_id > max({}, iif(c.history = 1, coalesce(m.floor, 0), 0))
-        LEFT JOIN revision r ON r.cid = x.cid AND r.msg_id = x.msg_id
-            AND r.number = (SELECT max(number) FROM revision WHERE cid = x.cid AND msg_id = x.msg_id)
+            AND x.msg_id > max({2}, iif(c.history = 1, coalesce(m.floor, 0), 0))
+        LEFT JOIN revision r ON r.cid = c.cid AND r.msg_id = ?5
+            AND r.number = (SELECT max(number) FROM revision WHERE cid = c.cid AND msg_id = ?5)
         LEFT JOIN message told ON told.cid = r.cid AND told.msg_id = r.control_msg_id
         WHERE c.tenant = ?1 AND c.name = ?2",
         Head::COLUMNS,

@@ -14,6 +14,7 @@ pub(super) fn store_in_memory() -> Embedded<NativeSqlite> {
         retention: im_domain::retention::RetentionRules::default(),
         push: im_domain::push::PushRules::default(),
         revision: im_domain::revision::RevisionRules::default(),
+        tier: im_domain::tier::TierRules::default(),
         index_members_max: im_domain::limits::INDEX_MEMBERS_MAX,
     };
     Embedded::open(NativeSqlite::open(Path::new(":memory:")).unwrap(), environment).unwrap()

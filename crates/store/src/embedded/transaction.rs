@@ -21,6 +21,15 @@ pub(super) fn write<P: Sqlite, T>(store: &Embedded<P>, work: impl FnOnce() -> Re
     outcome
 }
 
+/// Runs `work`, all statements of which see one state of the database.
+pub(super) fn read<P: Sqlite, T>(store: &Embedded<P>, work: impl FnOnce() -> Result<T>) -> Result<T> {
+    store.run_statement("BEGIN")?;
+    let outcome = work();
+    // Nothing was written; a failed statement may have ended the transaction already.
+    let _ended = store.run_statement("ROLLBACK");
+    outcome
+}
+
 /// As [`write`], and on disk when it returns.
 pub(super) fn write_flushed<P: Sqlite, T>(
     store: &Embedded<P>,

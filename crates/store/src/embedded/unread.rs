@@ -4,17 +4,23 @@
 //!
 //! The fragments speak of a conversation `c` and its member `m`.
 
-use super::retention::expired_up_to;
+use super::Embedded;
+use super::cold::Cold;
+use super::retention::{expired_up_to, times};
+use crate::params;
+use crate::sqlite::Sqlite;
+use im_domain::storage::Actor;
+use im_domain::{MsgId, Result};
 
 /// The place up to which nothing is unread though it was never read: it has expired (`?4`: the
 /// [`super::retention::times`] of now) or is gone.
 const GONE: &str = concat!("max(", expired_up_to!("?4"), ", c.purged_msg_id)");
 
-/// How many messages that count had been said up to the id `at`.
+/// How many messages that count had been said up to the id `at`; here and below segments do not reach beyond it.
 pub(super) fn countable_at(at: &str) -> String {
     format!(
         "coalesce((SELECT o.countable FROM message o WHERE o.cid = c.cid AND o.msg_id <= {at}
-            ORDER BY o.msg_id DESC LIMIT 1), c.purged_countable)"
+            ORDER BY o.msg_id DESC LIMIT 1), max(c.purged_countable, c.cold_countable))"
     )
 }
 
@@ -55,13 +61,13 @@ fn others(countable: &str, own: &str, at: &str) -> String {
     format!("max(0, c.head_countable - {countable} - (m.own - {own}) - {recalled} - {hidden})")
 }
 
-/// How many the member has not read; none when there is no member. `?4`: the [`super::retention::times`] of
-/// now.
+/// How many the member has not read; none when there is no member; NULL when segments have to be asked (see
+/// [`resolve`]). `?4`: the [`super::retention::times`] of now.
 pub(super) fn unread() -> String {
     format!(
         "CASE WHEN m.user IS NULL THEN 0
             WHEN m.read_msg_id >= {GONE} THEN {}
-            ELSE {} END",
+            WHEN {GONE} >= c.cold_msg_id THEN {} END",
         others("m.read_countable", "m.read_own", "m.read_msg_id"),
         others_after(GONE)
     )
@@ -70,4 +76,24 @@ pub(super) fn unread() -> String {
 /// The place after which the member's messages are unread, as far as they are kept.
 pub(super) fn read_or_gone() -> String {
     format!("max(m.read_msg_id, {GONE})")
+}
+
+/// What [`unread`] gives of a conversation of the user, or segments tell.
+pub(super) fn resolve<P: Sqlite>(
+    store: &Embedded<P>,
+    actor: &Actor,
+    cid: i64,
+    unread: Option<i64>,
+) -> Result<u64> {
+    const STATEMENT: &str = concat!(
+        "SELECT max(",
+        expired_up_to!("?2"),
+        ", c.purged_msg_id) FROM conversation c WHERE c.cid = ?1"
+    );
+    if let Some(unread) = unread {
+        return Ok(unread.unsigned_abs());
+    }
+    let mut rows = store.db.execute(STATEMENT, params![cid, times(store, &actor.tenant)])?;
+    let gone = rows.first_mut().map_or(Ok(MsgId::NONE), |row| row.msg_id())?;
+    Cold { store, cid }.others_after(gone, actor.user.as_str())
 }

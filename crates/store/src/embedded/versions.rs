@@ -1,13 +1,14 @@
 //! What a message was before, for audit.
 
 use super::audit::note;
+use super::cold::Cold;
 use super::retention::{expired_up_to, times};
 use super::{Embedded, transaction};
 use crate::audit::{Deed, VERSIONS};
 use crate::params;
 use crate::sql::Row;
 use crate::sqlite::Sqlite;
-use crate::version_row::unprivileged;
+use crate::version_row::{packed, unprivileged};
 use im_domain::revision::Version;
 use im_domain::storage::Actor;
 use im_domain::{ConversationId, Error, MsgId, Result};
@@ -51,5 +52,14 @@ fn rows<P: Sqlite>(store: &Embedded<P>, actor: &Actor, cid: i64, msg_id: MsgId) 
         expired_up_to!("?3"),
         ") ORDER BY number"
     );
-    Ok(store.db.execute(STATEMENT, params![cid, msg_id, times(store, &actor.tenant)])?)
+    const PACKED: &str = concat!(
+        "SELECT 1 FROM conversation c WHERE c.cid = ?1 AND c.cold_msg_id >= ?2 AND ?2 > ",
+        expired_up_to!("?3")
+    );
+    let parameters = || params![cid, msg_id, times(store, &actor.tenant)];
+    let mut rows = store.db.execute(STATEMENT, parameters())?;
+    if !store.db.execute(PACKED, parameters())?.is_empty() {
+        rows.extend(Cold { store, cid }.find_one(msg_id)?.map(packed));
+    }
+    Ok(rows)
 }

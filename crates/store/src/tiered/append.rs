@@ -5,6 +5,7 @@
 
 mod item;
 
+use super::cold::Cold;
 use super::keys::Place;
 use super::tell::{self, Tale};
 use super::warm::{Warmth, warm};
@@ -19,7 +20,7 @@ use im_domain::plan::Plan;
 use im_domain::storage::Actor;
 use im_domain::{Error, MsgId, Result};
 use item::{EarlierCopy, Item, Outcome};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 pub(super) async fn append<R: Redis, P: Postgres>(
     store: &Tiered<R, P>,
@@ -215,17 +216,26 @@ impl<R: Redis, P: Postgres> Batch<'_, R, P> {
     /// Asks SQL for quoted messages that are not hot. That their readers may see them has been checked.
     async fn find_quoted(&mut self, partition: u8, items: Vec<Item>) -> Result<()> {
         let statement = format!(
-            "SELECT i.ord FROM unnest($2::text[], $3::bigint[]) WITH ORDINALITY AS i(name, quoted, ord)
-            JOIN conversation c ON c.tenant = $1::text AND c.name = i.name
-            JOIN LATERAL (SELECT 1 FROM message WHERE cid = c.cid AND msg_id = i.quoted AND {} LIMIT 1) x ON true",
+            "SELECT i.ord, c.cid, EXISTS (SELECT 1 FROM message WHERE cid = c.cid AND msg_id = i.quoted AND {})::int
+            FROM unnest($2::text[], $3::bigint[]) WITH ORDINALITY AS i(name, quoted, ord)
+            JOIN conversation c ON c.tenant = $1::text AND c.name = i.name",
             rows::SHOWN
         );
         let quoted = items.iter().map(|item| item.draft.reply_to.map(MsgId::to_sql)).collect();
         let parameters = vec![self.actor.tenant.as_str().into(), names(&items), Value::Integers(quoted)];
-        let rows = self.store.sql(partition).await?.query(&statement, parameters).await?;
-        let found: BTreeSet<u64> = rows.into_iter().map(|mut row| row.count()).collect::<Result<_, _>>()?;
+        let db = self.store.sql(partition).await?;
+        let mut found: BTreeMap<u64, (MsgId, bool)> = BTreeMap::new();
+        for mut row in db.query(&statement, parameters).await? {
+            found.insert(row.count()?, (row.msg_id()?, row.flag()?));
+        }
         for (number, mut item) in (1..).zip(items) {
-            match found.contains(&number) {
+            let quoted = item.draft.reply_to.unwrap_or_default();
+            let is_there = match found.get(&number) {
+                Some((cid, false)) => Cold { db, cid: *cid }.has(quoted).await?,
+                Some(_) => true,
+                None => false,
+            };
+            match is_there {
                 true => {
                     item.quoted_is_known = true;
                     self.waiting.push(item);
@@ -265,11 +275,11 @@ impl<R: Redis, P: Postgres> Batch<'_, R, P> {
     /// Asks SQL for messages under the drafts' clientMsgIds; gives them by the drafts' numbers, from 1.
     async fn find_earlier(&self, partition: u8, items: &[Item]) -> Result<BTreeMap<u64, Earlier>> {
         const STATEMENT: &str = "
-            SELECT i.ord, m.msg_id, m.seq, m.fingerprint, s.epoch
+            SELECT i.ord, s.epoch, c.cid, c.cold_msg_id, m.msg_id, m.seq, m.fingerprint
             FROM unnest($2::text[], $3::text[], $4::text[]) WITH ORDINALITY AS i(name, sender, client_msg_id, ord)
             JOIN conversation c ON c.tenant = $1::text AND c.name = i.name
             JOIN partition_state s ON s.partition = (c.cid >> 14) & 255
-            JOIN LATERAL (SELECT msg_id, seq, fingerprint FROM message WHERE cid = c.cid
+            LEFT JOIN LATERAL (SELECT msg_id, seq, fingerprint FROM message WHERE cid = c.cid
                 AND sender = i.sender AND client_msg_id = i.client_msg_id AND copy_of IS NULL LIMIT 1) m ON true";
         let texts = |text: &dyn Fn(&Item) -> &str| {
             Value::Texts(items.iter().map(|item| Some(text(item).to_owned())).collect())
@@ -281,8 +291,16 @@ impl<R: Redis, P: Postgres> Batch<'_, R, P> {
             texts(&|item| item.draft.client_msg_id.as_str()),
         ];
         let mut found = BTreeMap::new();
-        for mut row in self.store.sql(partition).await?.query(STATEMENT, parameters).await? {
-            found.insert(row.count()?, (row.msg_id()?, row.count()?, row.opt_blob()?, row.text()?));
+        let db = self.store.sql(partition).await?;
+        for mut row in db.query(STATEMENT, parameters).await? {
+            let (number, epoch) = (row.count()?, row.text()?);
+            let (cold, end) = (Cold { db, cid: row.msg_id()? }, row.msg_id()?);
+            let item = items.get((number as usize).saturating_sub(1));
+            let earlier = match row.opt_msg_id()? {
+                Some(msg_id) => Some((msg_id, row.count()?, row.opt_blob()?, epoch)),
+                None => earlier_in_segments(&cold, end, item, epoch).await?,
+            };
+            found.extend(earlier.map(|earlier| (number, earlier)));
         }
         Ok(found)
     }
@@ -301,6 +319,22 @@ impl<R: Redis, P: Postgres> Batch<'_, R, P> {
             self.answer(item.index, answer);
         }
     }
+}
+
+/// Looks for it in segments, where the draft tells its age and that reaches into them.
+async fn earlier_in_segments<P: Postgres>(
+    cold: &Cold<'_, P>,
+    end: MsgId,
+    item: Option<&Item>,
+    epoch: String,
+) -> Result<Option<Earlier>> {
+    let draft = item.and_then(|item| Some((&item.draft, item.made_at_ms?)));
+    let Some((draft, made_at_ms)) = draft.filter(|(_, made_at_ms)| MsgId::floor_of(*made_at_ms) <= end)
+    else {
+        return Ok(None);
+    };
+    let found = cold.earlier(draft.sender.as_str(), draft.client_msg_id.as_str(), made_at_ms).await?;
+    Ok(found.map(|record| (record.msg_id, record.seq, Some(record.fingerprint.to_vec()), epoch)))
 }
 
 /// A message that SQL has: id, `seq`, fingerprint, and the epoch of its partition.

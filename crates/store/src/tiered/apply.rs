@@ -120,6 +120,6 @@ fn outcome(rows: Vec<Row>) -> Result<Applied, SqlError> {
     Ok(Applied::Done { messages, repeated: rows.map(repeated).collect::<Result<_, SqlError>>()? })
 }
 
-fn signed(number: u64) -> Option<i64> {
+pub(super) fn signed(number: u64) -> Option<i64> {
     Some(i64::try_from(number).unwrap_or(i64::MAX))
 }

@@ -9,6 +9,7 @@ use im_domain::limits::INDEX_MEMBERS_MAX;
 use im_domain::push::PushRules;
 use im_domain::retention::RetentionRules;
 use im_domain::revision::RevisionRules;
+use im_domain::tier::TierRules;
 use im_domain::{Error, Result};
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
@@ -45,6 +46,9 @@ pub struct Given {
     /// See [`RevisionRules::parse`].
     pub recall_ms: String,
     pub edit_ms: String,
+    /// See [`TierRules::parse`].
+    pub tier_after_ms: String,
+    pub tier_window: String,
 }
 
 /// The variables, checked.
@@ -58,6 +62,7 @@ pub struct Config {
     pub retention: RetentionRules,
     pub push: PushRules,
     pub revision: RevisionRules,
+    pub tier: TierRules,
 }
 
 impl Config {
@@ -70,6 +75,7 @@ impl Config {
             marker_life_s: number("dedup_seconds", &given.dedup_seconds, 1..=DEDUP_SECONDS_MAX)?,
             retention: RetentionRules::parse(&given.retention_ms, &given.legal_hold)?,
             revision: RevisionRules::parse(&given.recall_ms, &given.edit_ms)?,
+            tier: TierRules::parse(&given.tier_after_ms, &given.tier_window)?,
             push: PushRules::parse(&given.push_messages, &given.push_wait_ms, &given.push_offline_ms)?,
         })
     }
@@ -92,6 +98,7 @@ impl Config {
             marker_life_s: self.marker_life_s,
             push: self.push.clone(),
             revision: self.revision.clone(),
+            tier: self.tier,
             index_members_max: INDEX_MEMBERS_MAX,
         }
     }

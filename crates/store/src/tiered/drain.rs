@@ -5,6 +5,7 @@
 //! safely: entries that SQL has are passed over.
 
 use super::apply::{Applied, Repeated, apply};
+use super::cold::{self, Cold};
 use super::entry::{Body, Class, Entry};
 use super::keys::{self, Place};
 use super::tell;
@@ -125,6 +126,10 @@ impl<R: Redis, P: Postgres> Work<'_, R, P> {
             if self.is_over() {
                 return Ok(true);
             }
+            if let Err(reason) = self.reach_into_cold(part.clone()).await? {
+                self.give_up(part, &reason);
+                continue;
+            }
             let entries = self.entries.get(part.clone()).unwrap_or_default();
             match apply(self.store, self.database, self.partition, &self.epoch, entries).await {
                 Ok(Applied::Raced) => return Ok(true),
@@ -174,9 +179,31 @@ impl<R: Redis, P: Postgres> Work<'_, R, P> {
                 Ok(Applied::Raced | Applied::Moved) => return Err(super::overloaded()),
             }
         }
-        self.done.dead.extend(entries.iter().map(|entry| (entry.id.clone(), reason.clone())));
-        self.done.count = part.end;
+        self.give_up(part, &reason);
         Ok(())
+    }
+
+    /// What is in segments and has to be in rows, or to be known, before entries can be stored. The inner error is
+    /// why they never can.
+    async fn reach_into_cold(&mut self, part: Range<usize>) -> Result<Result<(), String>> {
+        let db = self.store.database(self.database)?;
+        let entries = self.entries.get_mut(part).unwrap_or_default();
+        let reached = match entries {
+            [Entry { body: Body::Revision(revision), .. }] => {
+                Cold { db, cid: revision.cid }.lift(revision.msg_id).await
+            }
+            entries => cold::place::place(db, entries).await,
+        };
+        match reached {
+            Err(Error::Internal { reason }) => Ok(Err(reason)),
+            reached => reached.map(Ok),
+        }
+    }
+
+    fn give_up(&mut self, part: Range<usize>, reason: &str) {
+        let entries = self.entries.get(part.clone()).unwrap_or_default();
+        self.done.dead.extend(entries.iter().map(|entry| (entry.id.clone(), reason.to_owned())));
+        self.done.count = part.end;
     }
 
     /// Tells those who may have to be woken of the messages that SQL has. It comes before the entries leave the

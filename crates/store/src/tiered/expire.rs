@@ -7,6 +7,7 @@
 //! is told to be held loses nothing more.
 
 mod purge;
+mod segments;
 
 use super::keys::Place;
 use super::{Tiered, layout, read, script, stamp, unknown_word};
@@ -91,6 +92,10 @@ impl<R: Redis, P: Postgres, F: Fn() -> bool> Run<'_, R, P, F> {
     async fn purge(&mut self, database: usize, node: usize, expired: Vec<Expired>) -> Result<()> {
         let doomed = let_go(self.store, node, expired).await?;
         let db = self.store.database(database)?;
+        // Segments are older than rows.
+        for one in &doomed {
+            self.purged += segments::purge(db, one, &self.is_over).await?;
+        }
         let (purged, left) = purge::step(db, &doomed).await?;
         self.purged += purged;
         for one in doomed.into_iter().filter(|one| left.contains(&one.cid)) {

@@ -3,11 +3,14 @@
 //! One script notes them beside the hot stream, where every reader looks, and logs it. What is not hot is hidden by
 //! SQL, so the call is answered once SQL has it; SQL is waited for in any case, if it is there, as it is for revisions.
 
+use super::cold::Cold;
 use super::keys::Place;
 use super::retention::times;
 use super::tell::{Tale, tell};
+use super::view::countable_up_to;
 use super::{Tiered, limits, persist, read, rows, script, stamp, unknown_word};
 use crate::arguments;
+use crate::cold::{before, is_shown};
 use crate::postgres::Postgres;
 use crate::redis::{Argument, Redis, Reply};
 use crate::sql::Row;
@@ -124,13 +127,12 @@ impl Facts {
     ) -> Result<Self> {
         // A message counts if it raises the number of those that do.
         let statement = format!(
-            "SELECT (SELECT count(*) FROM hidden h WHERE h.cid = c.cid AND h.user_id = $3::text),
-                m.msg_id, m.kind, (m.countable > coalesce((SELECT countable FROM message b
-                    WHERE b.cid = m.cid AND b.msg_id < m.msg_id ORDER BY b.msg_id DESC LIMIT 1),
-                    m.countable - 1))::int, m.sender, {}::int
+            "SELECT (SELECT count(*) FROM hidden h WHERE h.cid = c.cid AND h.user_id = $3::text), c.cid, c.cold_msg_id,
+                m.msg_id, m.kind, (m.countable > {})::int, m.sender, {}::int
             FROM conversation c LEFT JOIN message m ON m.cid = c.cid AND m.msg_id = ANY ($4::bigint[])
                 AND coalesce(m.copy_of, 0) = 0
             WHERE c.tenant = $1::text AND c.name = $2::text",
+            countable_up_to("m.cid", "(m.msg_id - 1)"),
             rows::is_hidden("m", "$3::text")
         );
         let parameters = vec![
@@ -140,12 +142,42 @@ impl Facts {
             rows::list(ids),
         ];
         let mut facts = Self { hidden: 0, messages: HashMap::new() };
-        for mut row in store.sql(place.partition).await?.query(&statement, parameters).await? {
+        let db = store.sql(place.partition).await?;
+        let (mut cid, mut end) = (MsgId::NONE, MsgId::NONE);
+        for mut row in db.query(&statement, parameters).await? {
             facts.hidden = row.count()?;
+            (cid, end) = (row.msg_id()?, row.msg_id()?);
             let Some(msg_id) = row.opt_msg_id()? else { continue };
             facts.messages.insert(msg_id, Fact::read(&mut row)?);
         }
+        let in_cold: Vec<MsgId> = ids.iter().copied().filter(|id| *id <= end).collect();
+        if !in_cold.is_empty() {
+            facts.look_into_cold(&Cold { db, cid }, &in_cold, actor.user.as_str()).await?;
+        }
         Ok(facts)
+    }
+}
+
+impl Facts {
+    /// Messages of the cold part: the one before each may be in a segment.
+    async fn look_into_cold<P: Postgres>(
+        &mut self,
+        cold: &Cold<'_, P>,
+        ids: &[MsgId],
+        user: &str,
+    ) -> Result<()> {
+        let hidden = cold.hidden(user).await?;
+        for (id, record) in cold.find(ids).await?.into_iter().filter(|(_, record)| is_shown(record)) {
+            let earlier = cold.countable_up_to(before(id)).await?.unwrap_or_default();
+            let fact = Fact {
+                kind: record.kind.unsigned_abs().into(),
+                counts: record.countable > earlier,
+                sender: record.sender,
+                is_hidden: hidden.contains(&id),
+            };
+            self.messages.insert(id, fact);
+        }
+        Ok(())
     }
 }
 

@@ -16,7 +16,8 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
     (4, "versions", include_str!("../../migrations/postgres/0004_versions.sql")),
     (5, "hidden", include_str!("../../migrations/postgres/0005_hidden.sql")),
     (6, "retention", include_str!("../../migrations/postgres/0006_retention.sql")),
-    (7, "feed", include_str!("../../migrations/postgres/0007_feed.sql")),
+    (7, "segments", include_str!("../../migrations/postgres/0007_segments.sql")),
+    (8, "feed", include_str!("../../migrations/postgres/0008_feed.sql")),
 ];
 /// Names the lock that steps take; any number will do that nothing else in the database uses.
 const LOCK: i64 = 0x696d_2d73_746f_7265;

@@ -16,6 +16,7 @@ mod adopt;
 mod append;
 mod apply;
 mod audit;
+mod cold;
 pub mod config;
 mod create;
 mod dead;
@@ -54,6 +55,7 @@ mod stamp;
 mod standing;
 mod sync;
 mod tell;
+mod tier;
 mod topology;
 mod upkeep;
 mod user;
@@ -81,6 +83,7 @@ use im_domain::push::{Due, PushRules, PushSettings, PushSettingsChange};
 use im_domain::retention::RetentionRules;
 use im_domain::revision::{Revised, Revision, RevisionRules, Version};
 use im_domain::storage::{Actor, Storage};
+use im_domain::tier::TierRules;
 use im_domain::upkeep::{DeadLetter, DeadLetterAction, RunReport, StoreStatus, Task};
 use im_domain::{ConversationId, DeviceId, Error, MsgId, Result, Tenant, UserId};
 use script::Script;
@@ -123,6 +126,8 @@ pub struct Settings {
     pub push: PushRules,
     /// How long senders can revise what they said.
     pub revision: RevisionRules,
+    /// When messages move to cold segments.
+    pub tier: TierRules,
     /// Most members of a conversation of which each is told of every message; see
     /// [`im_domain::limits::INDEX_MEMBERS_MAX`].
     pub index_members_max: u64,

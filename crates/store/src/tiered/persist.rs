@@ -1,6 +1,7 @@
 //! Waiting until SQL has something: a message that is to be `persisted`, or everything a partition was
 //! told so far.
 
+use super::cold::Cold;
 use super::drain;
 use super::entry::Entry;
 use super::keys::Place;
@@ -46,31 +47,50 @@ async fn messages<R: Redis, P: Postgres>(
     place: Place,
     ids: BTreeSet<MsgId>,
 ) -> Result<Vec<(MsgId, (MsgId, u64))>> {
-    const STATEMENT: &str = "
-        SELECT m.msg_id, f.msg_id, f.seq FROM conversation c
-        JOIN message m ON m.cid = c.cid AND m.msg_id = ANY ($3::bigint[])
-        LEFT JOIN message f ON f.cid = m.cid AND f.msg_id = m.copy_of AND m.copy_of > 0
-        WHERE c.tenant = $1::text AND c.name = $2::text";
-    let list: Vec<MsgId> = ids.iter().copied().collect();
     let firsts = RefCell::new(Vec::new());
-    let are_there = async || {
-        let parameters = vec![place.tenant().into(), place.conversation().into(), rows::list(&list)];
-        let rows = store.sql(place.partition).await?.query(STATEMENT, parameters).await?;
-        let is_whole = rows.len() >= list.len();
-        let mut found = Vec::new();
-        for mut row in rows {
-            let id = row.msg_id()?;
-            let first = row.opt_msg_id()?.zip(row.opt_int()?.map(i64::unsigned_abs));
-            found.extend(first.map(|first| (id, first)));
+    let are_there = async || match stored(store.sql(place.partition).await?, &place, &ids).await? {
+        Some(found) => {
+            firsts.replace(found);
+            Ok(true)
         }
-        firsts.replace(found);
-        Ok(is_whole)
+        None => Ok(false),
     };
     if wait(store, place.partition, are_there).await? {
         return Ok(firsts.into_inner());
     }
     // Accepted it is, and SQL is too slow, or has refused it: to say "persisted" would be a lie.
     Err(Error::SqlUnavailable { retry_after_ms: RETRY_AFTER_MS })
+}
+
+/// Id and `seq` of the first for each message that repeats one; none: SQL does not have all of them.
+async fn stored<P: Postgres>(
+    db: &P,
+    place: &Place,
+    ids: &BTreeSet<MsgId>,
+) -> Result<Option<Vec<(MsgId, (MsgId, u64))>>> {
+    const STATEMENT: &str = "
+        SELECT c.cid, c.cold_msg_id, m.msg_id, m.copy_of, f.seq FROM conversation c
+        LEFT JOIN message m ON m.cid = c.cid AND m.msg_id = ANY ($3::bigint[])
+        LEFT JOIN message f ON f.cid = m.cid AND f.msg_id = m.copy_of AND m.copy_of > 0
+        WHERE c.tenant = $1::text AND c.name = $2::text";
+    let list: Vec<MsgId> = ids.iter().copied().collect();
+    let parameters = vec![place.tenant().into(), place.conversation().into(), rows::list(&list)];
+    let (mut cid, mut end, mut missing) = (MsgId::NONE, MsgId::NONE, ids.clone());
+    let mut firsts = Vec::new();
+    for mut row in db.query(STATEMENT, parameters).await? {
+        (cid, end) = (row.msg_id()?, row.msg_id()?);
+        let Some(id) = row.opt_msg_id()? else { break };
+        missing.remove(&id);
+        let first = row.opt_msg_id()?.zip(row.opt_int()?.map(i64::unsigned_abs));
+        firsts.extend(first.map(|first| (id, first)));
+    }
+    if missing.iter().any(|id| *id > end) {
+        return Ok(None);
+    }
+    // A message that is sent again may have been packed long ago.
+    let missing: Vec<MsgId> = missing.into_iter().collect();
+    let found = Cold { db, cid }.find(&missing).await?;
+    Ok((found.len() == missing.len()).then_some(firsts))
 }
 
 /// As [`reach_now`], where that is at most one batch away.

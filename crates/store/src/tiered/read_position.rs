@@ -3,9 +3,11 @@
 //! Of the messages up to a place two numbers are kept: how many count, which the message at the place says, and
 //! how many of them are the user's own, which has to be counted.
 
+use super::cold::Cold;
 use super::keys::Place;
 use super::tell::{Tale, tell};
 use super::{Tiered, limits, read, script, stamp, unknown_word, view};
+use crate::cold::after;
 use crate::postgres::Postgres;
 use crate::redis::{Argument, Redis, Reply};
 use crate::{arguments, params};
@@ -108,19 +110,34 @@ async fn look_up<R: Redis, P: Postgres>(
     up_to: MsgId,
     far: &Far,
 ) -> Result<Below> {
+    let cold = Cold { db: store.sql(place.partition).await?, cid: far.cid };
+    let user = actor.user.as_str();
+    cold.steadily(async |end| match up_to < end {
+        true => in_cold(&cold, user, up_to, far, end).await,
+        false => in_rows(&cold, user, up_to, far).await,
+    })
+    .await
+}
+
+/// Of a place that lies above the cold part.
+async fn in_rows<P: Postgres>(cold: &Cold<'_, P>, user: &str, up_to: MsgId, far: &Far) -> Result<Below> {
     // A message counts if it raises the number of those that do, and was not taken back. Messages up to the place
-    // may be purged.
+    // may be purged, or in segments.
     const STATEMENT: &str = "
-        WITH place AS MATERIALIZED (SELECT coalesce(
+        WITH place AS MATERIALIZED (SELECT greatest(
+            (SELECT last_countable FROM segment WHERE cid = $1::bigint AND last_id <= $2::bigint
+                ORDER BY last_id DESC LIMIT 1), coalesce(
             (SELECT countable FROM message WHERE cid = $1::bigint AND msg_id <= $2::bigint
                 ORDER BY msg_id DESC LIMIT 1),
             (SELECT countable - 1 FROM message WHERE cid = $1::bigint AND msg_id > $2::bigint
-                ORDER BY msg_id LIMIT 1), 0) AS count),
+                ORDER BY msg_id LIMIT 1), 0)) AS count),
+        cold AS MATERIALIZED (SELECT cold_msg_id AS id FROM conversation WHERE cid = $1::bigint),
         side AS MATERIALIZED (SELECT count, CASE
             WHEN $8::bigint = 0 THEN 'none'
-            WHEN 2 * (count - $6::bigint) < $7::bigint AND (SELECT seq = 1 OR msg_id <= $5::bigint FROM message
-                WHERE cid = $1::bigint ORDER BY msg_id LIMIT 1) THEN 'passed'
-            ELSE 'above' END AS side FROM place),
+            WHEN 2 * (count - $6::bigint) < $7::bigint AND $5::bigint >= cold.id
+                AND (SELECT seq = 1 OR msg_id <= $5::bigint FROM message
+                    WHERE cid = $1::bigint AND msg_id > cold.id ORDER BY msg_id LIMIT 1) THEN 'passed'
+            ELSE 'above' END AS side FROM place, cold),
         range AS MATERIALIZED (SELECT count, side,
             CASE side WHEN 'passed' THEN $5::bigint ELSE $2::bigint END AS above,
             CASE side WHEN 'passed' THEN $2::bigint + 1 WHEN 'above' THEN $3::bigint ELSE 0 END AS below,
@@ -130,10 +147,41 @@ async fn look_up<R: Redis, P: Postgres>(
             FROM message WHERE cid = $1::bigint AND msg_id > r.above AND msg_id < r.below) m
             WHERE m.sender = $4::text AND m.counts > 0 AND m.status = 0), (r.side = 'passed')::int
         FROM range r";
-    let user = actor.user.as_str();
     let parameters = params![far.cid, up_to, far.hot, user, far.read, far.read_count, far.count, far.own];
-    let mut rows = store.sql(place.partition).await?.query(STATEMENT, parameters).await?;
+    let mut rows = cold.db.query(STATEMENT, parameters).await?;
     let row = rows.first_mut().ok_or_else(|| Error::internal("a read position was not looked up"))?;
     let (count, own) = (row.count()?, row.count()?);
     Ok(Below { hot: Some(far.hot), count, own, passed_from: row.flag()?.then_some(far.read) })
+}
+
+/// Of a place in the cold part, which ends at `end`.
+async fn in_cold<P: Postgres>(
+    cold: &Cold<'_, P>,
+    user: &str,
+    up_to: MsgId,
+    far: &Far,
+    end: MsgId,
+) -> Result<Below> {
+    let count = match cold.countable_up_to(up_to).await? {
+        Some(count) => count,
+        // Messages up to the place are purged.
+        None => {
+            let next = cold.oldest(up_to, after(end)).await?;
+            next.map_or(0, |next| next.countable.saturating_sub(1))
+        }
+    };
+    let mut below = Below { hot: Some(far.hot), count, own: 0, passed_from: None };
+    if far.own == 0 {
+        return Ok(below);
+    }
+    let passes_fewer = 2 * count.saturating_sub(far.read_count) < far.count;
+    if passes_fewer && cold.has_all_after(far.read).await? {
+        below.passed_from = Some(far.read);
+        below.own = cold.own_between(user, far.read, after(up_to), far.read_count, usize::MAX).await?;
+        return Ok(below);
+    }
+    below.own = cold.own_between(user, up_to, after(end), count, usize::MAX).await?;
+    let at_end = cold.countable_up_to(end).await?.unwrap_or(count);
+    below.own += cold.own_in_rows(user, end, far.hot, at_end).await?;
+    Ok(below)
 }

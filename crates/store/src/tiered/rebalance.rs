@@ -15,6 +15,7 @@
 mod clear;
 mod copy;
 mod redis;
+mod segments;
 mod switch;
 
 pub use redis::change_redis;

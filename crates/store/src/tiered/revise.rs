@@ -5,14 +5,18 @@
 //! is hot is so at once; SQL is waited for all the same, if it is there, so that no loss of Redis brings the
 //! former text back.
 
+use super::cold::Cold;
 use super::keys::Place;
 use super::record::Record;
 use super::retention::times;
+use super::rows::SHOWN;
 use super::tell::{Tale, tell};
+use super::view::countable_up_to;
 use super::{Tiered, limits, persist, read, script, stamp, unknown_word};
+use crate::cold::{before, is_shown};
 use crate::postgres::Postgres;
 use crate::redis::{Argument, Redis, Reply};
-use crate::sql::Row;
+use crate::sql::{Row, SqlError};
 use crate::{arguments, params};
 use im_domain::limits::EDITS_MAX;
 use im_domain::message::{Action, Kind, summary_of};
@@ -106,32 +110,101 @@ async fn look_up<R: Redis, P: Postgres>(
     cid: MsgId,
     revision: &Revision,
 ) -> Result<Vec<Argument>> {
-    // A message counts if it raises the number of those that do.
-    const STATEMENT: &str = "
-        SELECT m.sender, m.kind, CASE WHEN m.countable > coalesce((SELECT countable FROM message
-                WHERE cid = m.cid AND msg_id < m.msg_id ORDER BY msg_id DESC LIMIT 1), m.countable - 1)
-            THEN m.countable ELSE 0 END, (m.content = $3::bytea)::int, v.action::bigint, x.msg_id, x.seq,
-            (SELECT count(*) FROM revision WHERE cid = m.cid AND msg_id = m.msg_id AND action = $4::bigint)
-        FROM message m LEFT JOIN LATERAL (
-            SELECT action, control_msg_id FROM revision WHERE cid = m.cid AND msg_id = m.msg_id
+    let statement = format!(
+        "SELECT c.cold_msg_id, v.action::bigint, v.control_msg_id, x.seq, (SELECT count(*) FROM revision
+                WHERE cid = c.cid AND msg_id = $2::bigint AND action = $4::bigint),
+            m.sender, m.kind, m.countable, {}, (m.content = $3::bytea)::int
+        FROM conversation c
+        LEFT JOIN message m ON m.cid = c.cid AND m.msg_id = $2::bigint AND {SHOWN}
+        LEFT JOIN LATERAL (
+            SELECT action, control_msg_id FROM revision WHERE cid = c.cid AND msg_id = $2::bigint
             ORDER BY action <> $4::bigint DESC, control_msg_id DESC LIMIT 1) v ON true
-        LEFT JOIN message x ON x.cid = m.cid AND x.msg_id = v.control_msg_id
-        WHERE m.cid = $1::bigint AND m.msg_id = $2::bigint AND coalesce(m.copy_of, 0) = 0";
+        LEFT JOIN message x ON x.cid = c.cid AND x.msg_id = v.control_msg_id
+        WHERE c.cid = $1::bigint",
+        countable_up_to("c.cid", "($2::bigint - 1)"),
+        SHOWN = SHOWN.replace("copy_of", "m.copy_of"),
+    );
     let edit = Action::Edit.number().unsigned_abs();
-    let parameters = params![cid, revision.msg_id, revision.change.content().as_bytes(), edit];
-    let mut rows = store.sql(place.partition).await?.query(STATEMENT, parameters).await?;
-    facts(rows.first_mut().ok_or_else(missing)?)
+    let content = revision.change.content();
+    let parameters = params![cid, revision.msg_id, content.as_bytes(), edit];
+    let cold = Cold { db: store.sql(place.partition).await?, cid };
+    let mut rows = cold.db.query(&statement, parameters).await?;
+    let row = rows.first_mut().ok_or_else(missing)?;
+    let end = row.msg_id()?;
+    let mut traced = Traced::read(row)?;
+    if let Some(control) = traced.control.filter(|control| traced.seq == 0 && *control <= end) {
+        traced.seq = cold.find(&[control]).await?.remove(&control).map_or(0, |record| record.seq);
+    }
+    match revision.msg_id <= end {
+        true => Ok(traced.with(&Said::find(&cold, revision).await?)),
+        false => Ok(traced.with(&Said::read(row)?)),
+    }
 }
 
-fn facts(row: &mut Row) -> Result<Vec<Argument>> {
-    let (sender, kind, countable) = (row.text()?, row.case(Kind::from_number)?, row.count()?);
-    let has_content = row.flag()?;
-    let action = row.opt_int()?.unwrap_or_default().unsigned_abs();
-    let control = row.opt_msg_id()?.map(stamp::text).unwrap_or_default();
-    let seq = row.opt_int()?.unwrap_or_default().unsigned_abs();
-    let edits = row.count()?;
-    let kind = kind.number().unsigned_abs();
-    Ok(arguments![sender, kind, countable, has_content, action, control, seq, edits])
+/// What was done to a message so far: the last revision, the `seq` of its control message (0: not known), and how
+/// many edits.
+struct Traced {
+    action: u64,
+    control: Option<MsgId>,
+    seq: u64,
+    edits: u64,
+}
+
+impl Traced {
+    fn read(row: &mut Row) -> Result<Self, SqlError> {
+        Ok(Self {
+            action: row.opt_int()?.unwrap_or_default().unsigned_abs(),
+            control: row.opt_msg_id()?,
+            seq: row.opt_int()?.unwrap_or_default().unsigned_abs(),
+            edits: row.count()?,
+        })
+    }
+
+    fn with(&self, said: &Said) -> Vec<Argument> {
+        let control = self.control.map(stamp::text).unwrap_or_default();
+        arguments![
+            said.sender.as_str(),
+            said.kind,
+            said.countable,
+            said.has_content,
+            self.action,
+            control,
+            self.seq,
+            self.edits
+        ]
+    }
+}
+
+/// What a message is.
+struct Said {
+    sender: String,
+    kind: u64,
+    /// Its place among those that count; 0: it does not. One counts if it raises the number of those that do.
+    countable: u64,
+    /// It has the content that an edit would give it.
+    has_content: bool,
+}
+
+impl Said {
+    fn read(row: &mut Row) -> Result<Self> {
+        let sender = row.opt_text()?.ok_or_else(missing)?;
+        let kind = row.case(Kind::from_number)?.number().unsigned_abs();
+        let (countable, before) = (row.count()?, row.count()?);
+        let countable = if countable > before { countable } else { 0 };
+        Ok(Self { sender, kind, countable, has_content: row.flag()? })
+    }
+
+    async fn find<P: Postgres>(cold: &Cold<'_, P>, revision: &Revision) -> Result<Self> {
+        let mut found = cold.find(&[revision.msg_id]).await?;
+        let record = found.remove(&revision.msg_id).filter(is_shown).ok_or_else(missing)?;
+        let earlier = cold.countable_up_to(before(revision.msg_id)).await?.unwrap_or_default();
+        Ok(Self {
+            sender: record.sender,
+            kind: record.kind.unsigned_abs().into(),
+            countable: if record.countable > earlier { record.countable } else { 0 },
+            has_content: record.content == revision.change.content().as_bytes(),
+        })
+    }
 }
 
 fn missing() -> Error {

@@ -1,6 +1,8 @@
 //! Messages out of SQL, as their reader sees them.
 
+use super::cold::Cold;
 use super::retention::expired_up_to;
+use crate::cold::{after, message};
 use crate::message_row::{quote_of, read};
 use crate::params;
 use crate::postgres::Postgres;
@@ -57,18 +59,40 @@ pub(super) struct Sight<'a> {
     pub user: &'a str,
 }
 
-/// The messages of a range that lie below the hot ones.
-pub(super) async fn range<P: Postgres>(
+/// The messages of a range that lie below the hot ones. Those of the cold part take further statements.
+pub(super) async fn range<P: Postgres>(db: &P, sight: Sight<'_>, range: &Range) -> Result<Vec<Message>> {
+    let wanted = range.limit as usize + 1;
+    let (end, mut messages) = above_cold(db, sight, range).await?;
+    let mut below = range.clone();
+    below.above = range.above.max(sight.floor);
+    below.below = range.below.min(after(end));
+    let is_up = range.direction == Direction::Up;
+    if after(below.above) < below.below && (!is_up || messages.len() < wanted) {
+        let found = Cold { db, cid: sight.cid }.range(&below, sight.user).await?;
+        let mut found = found.into_iter().map(message).collect::<Result<Vec<_>>>()?;
+        let (first, second) = if is_up { (&mut messages, &mut found) } else { (&mut found, &mut messages) };
+        first.append(second);
+        messages = std::mem::take(first);
+        messages.truncate(wanted);
+    }
+    fill_quotes(db, sight, end, &mut messages).await?;
+    Ok(messages)
+}
+
+/// Those of a range that lie above the cold part, and where that ends.
+async fn above_cold<P: Postgres>(
     db: &P,
     Sight { cid, floor, user }: Sight<'_>,
     range: &Range,
-) -> Result<Vec<Message>> {
+) -> Result<(MsgId, Vec<Message>)> {
     let order = match range.direction {
         Direction::Up => "DESC",
         Direction::Down => "ASC",
     };
     let statement = format!(
-        "SELECT {} FROM ({}) x {} ORDER BY x.msg_id {order}",
+        "SELECT c.cold_msg_id, (x.msg_id IS NOT NULL)::int, {}
+        FROM (SELECT cold_msg_id FROM conversation WHERE cid = $1::bigint) c
+        LEFT JOIN LATERAL ({}) x ON true {} ORDER BY x.msg_id {order}",
         columns(),
         found(range, order),
         quoted("$5::bigint", "$6::text")
@@ -78,16 +102,49 @@ pub(super) async fn range<P: Postgres>(
     if !range.kinds.is_empty() {
         parameters.push(Value::Integers(range.kinds.iter().map(|kind| Some(kind.number())).collect()));
     }
-    let rows = db.query(&statement, parameters).await?;
-    rows.into_iter().map(|mut row| read(&mut row)).collect()
+    with_cold(db.query(&statement, parameters).await?)
+}
+
+/// Reads rows that begin with the end of the cold part and with whether there is a message.
+fn with_cold(rows: Vec<Row>) -> Result<(MsgId, Vec<Message>)> {
+    let (mut cold, mut messages) = (MsgId::NONE, Vec::with_capacity(rows.len()));
+    for mut row in rows {
+        cold = row.msg_id()?;
+        if row.flag()? {
+            messages.push(read(&mut row)?);
+        }
+    }
+    Ok((cold, messages))
+}
+
+/// Looks up quotes that no row has, in the cold part.
+async fn fill_quotes<P: Postgres>(
+    db: &P,
+    sight: Sight<'_>,
+    end: MsgId,
+    messages: &mut [Message],
+) -> Result<()> {
+    let is_open = |quote: &Quote| quote.sender.is_none() && quote.msg_id > sight.floor && quote.msg_id <= end;
+    let open = messages.iter().filter_map(|message| message.reply_to.as_ref()).filter(|quote| is_open(quote));
+    let ids: Vec<MsgId> = open.map(|quote| quote.msg_id).collect();
+    if ids.is_empty() {
+        return Ok(());
+    }
+    let found = Cold { db, cid: sight.cid }.quotes(&ids, sight).await?;
+    for quote in messages.iter_mut().filter_map(|message| message.reply_to.as_mut()) {
+        if let Some(cold) = found.get(&quote.msg_id) {
+            *quote = cold.clone();
+        }
+    }
+    Ok(())
 }
 
 /// Of several types each is read by its own range of the index, so that a rare type costs no scan.
 fn found(range: &Range, order: &str) -> String {
     let one = |filter: &str| {
         format!(
-            "SELECT * FROM message m WHERE cid = $1::bigint AND msg_id > $2::bigint AND msg_id < $3::bigint
-            AND {SHOWN} AND NOT {} {filter} ORDER BY msg_id {order} LIMIT $4::bigint",
+            "SELECT * FROM message m WHERE cid = $1::bigint AND msg_id > greatest($2::bigint, c.cold_msg_id)
+            AND msg_id < $3::bigint AND {SHOWN} AND NOT {} {filter} ORDER BY msg_id {order} LIMIT $4::bigint",
             is_hidden("m", "$6::text")
         )
     };
@@ -102,20 +159,26 @@ fn found(range: &Range, order: &str) -> String {
 }
 
 /// Messages by id, as far as they are in SQL and above `floor`.
-pub(super) async fn by_id<P: Postgres>(
-    db: &P,
-    Sight { cid, floor, user }: Sight<'_>,
-    ids: &[MsgId],
-) -> Result<Vec<Message>> {
+pub(super) async fn by_id<P: Postgres>(db: &P, sight: Sight<'_>, ids: &[MsgId]) -> Result<Vec<Message>> {
+    let Sight { cid, floor, user } = sight;
     let statement = format!(
-        "SELECT {} FROM message x {} WHERE x.cid = $1::bigint AND x.msg_id = ANY ($2::bigint[])
-        AND x.msg_id > $3::bigint AND {SHOWN} AND NOT {}",
+        "SELECT c.cold_msg_id, (x.msg_id IS NOT NULL)::int, {}
+        FROM (SELECT cold_msg_id FROM conversation WHERE cid = $1::bigint) c
+        LEFT JOIN message x ON x.cid = $1::bigint AND x.msg_id = ANY ($2::bigint[]) AND x.msg_id > $3::bigint
+            AND {SHOWN} AND NOT {} {}",
         columns(),
-        quoted("$3::bigint", "$4::text"),
-        is_hidden("x", "$4::text")
+        is_hidden("x", "$4::text"),
+        quoted("$3::bigint", "$4::text")
     );
-    let rows = db.query(&statement, vec![cid.into(), list(ids), floor.into(), user.into()]).await?;
-    rows.into_iter().map(|mut row| read(&mut row)).collect()
+    let parameters = vec![cid.into(), list(ids), floor.into(), user.into()];
+    let (end, mut messages) = with_cold(db.query(&statement, parameters).await?)?;
+    let is_missing = |id: &MsgId| !messages.iter().any(|message| message.msg_id == *id);
+    let missing: Vec<MsgId> = ids.iter().copied().filter(|id| *id <= end && is_missing(id)).collect();
+    if !missing.is_empty() {
+        messages.extend(Cold { db, cid }.messages(&missing, sight).await?);
+    }
+    fill_quotes(db, sight, end, &mut messages).await?;
+    Ok(messages)
 }
 
 /// Messages of several conversations of a tenant, each by the conversation's number and its own, as far as they are in
@@ -142,38 +205,63 @@ pub(super) async fn by_keys<P: Postgres>(
 /// Quotes of messages that are in SQL and above `floor`; a missing one is gone.
 pub(super) async fn quotes<P: Postgres>(
     db: &P,
-    Sight { cid, floor, user }: Sight<'_>,
+    sight: Sight<'_>,
     ids: &[MsgId],
 ) -> Result<HashMap<MsgId, Quote>> {
+    let Sight { cid, floor, user } = sight;
     let statement = format!(
-        "SELECT msg_id, sender, {},
-            CASE WHEN status = 0 THEN substring(content FROM 1 FOR {SUMMARY_BYTES}) END
-        FROM message m WHERE cid = $1::bigint AND msg_id = ANY ($2::bigint[]) AND msg_id > $3::bigint
-        AND {SHOWN}",
+        "SELECT c.cold_msg_id, x.msg_id, x.sender, x.status,
+            CASE WHEN x.normal THEN substring(x.content FROM 1 FOR {SUMMARY_BYTES}) END
+        FROM (SELECT cold_msg_id FROM conversation WHERE cid = $1::bigint) c
+        LEFT JOIN LATERAL (SELECT msg_id, sender, {} AS status, status = 0 AS normal, content FROM message m
+            WHERE cid = $1::bigint AND msg_id = ANY ($2::bigint[]) AND msg_id > $3::bigint AND {SHOWN}) x ON true",
         status_for("$4::text")
     );
-    let rows = db.query(&statement, vec![cid.into(), list(ids), floor.into(), user.into()]).await?;
-    let quote = |mut row: Row| {
-        let msg_id = row.msg_id()?;
-        Ok((msg_id, quote_of(&mut row, msg_id)?))
-    };
-    rows.into_iter().map(quote).collect()
+    let parameters = vec![cid.into(), list(ids), floor.into(), user.into()];
+    let (mut end, mut found) = (MsgId::NONE, HashMap::new());
+    for mut row in db.query(&statement, parameters).await? {
+        end = row.msg_id()?;
+        if let Some(msg_id) = row.opt_msg_id()? {
+            found.insert(msg_id, quote_of(&mut row, msg_id)?);
+        }
+    }
+    let is_missing = |id: &MsgId| *id <= end && *id > floor && !found.contains_key(id);
+    let missing: Vec<MsgId> = ids.iter().copied().filter(is_missing).collect();
+    if !missing.is_empty() {
+        found.extend(Cold { db, cid }.quotes(&missing, sight).await?);
+    }
+    Ok(found)
 }
 
 /// `seq` of the newest message up to `id`, expired or not; none when there is none.
 pub(super) async fn seq_at<P: Postgres>(db: &P, cid: MsgId, id: MsgId) -> Result<Option<u64>> {
     const STATEMENT: &str = "
-        SELECT seq FROM message WHERE cid = $1::bigint AND msg_id <= $2::bigint ORDER BY msg_id DESC LIMIT 1";
+        SELECT c.cold_msg_id, m.seq FROM conversation c LEFT JOIN LATERAL (
+            SELECT seq FROM message WHERE cid = c.cid AND msg_id <= $2::bigint AND msg_id > c.cold_msg_id
+            ORDER BY msg_id DESC LIMIT 1) m ON true
+        WHERE c.cid = $1::bigint";
     let mut rows = db.query(STATEMENT, params![cid, id]).await?;
-    Ok(rows.first_mut().map(Row::count).transpose()?)
+    let Some(row) = rows.first_mut() else { return Ok(None) };
+    let (cold, seq) = (row.msg_id()?, row.opt_int()?.map(i64::unsigned_abs));
+    if seq.is_some() || cold.is_none() {
+        return Ok(seq);
+    }
+    Ok(Cold { db, cid }.newest_up_to(id.min(cold)).await?.map(|record| record.seq))
 }
 
 /// `seq` of the oldest message after `id`; none when there is none.
 pub(super) async fn seq_after<P: Postgres>(db: &P, cid: MsgId, id: MsgId) -> Result<Option<u64>> {
     const STATEMENT: &str = "
-        SELECT seq FROM message WHERE cid = $1::bigint AND msg_id > $2::bigint ORDER BY msg_id LIMIT 1";
+        SELECT c.cold_msg_id, m.seq FROM conversation c LEFT JOIN LATERAL (
+            SELECT seq FROM message WHERE cid = c.cid AND msg_id > $2::bigint ORDER BY msg_id LIMIT 1) m ON true
+        WHERE c.cid = $1::bigint";
     let mut rows = db.query(STATEMENT, params![cid, id]).await?;
-    Ok(rows.first_mut().map(Row::count).transpose()?)
+    let Some(row) = rows.first_mut() else { return Ok(None) };
+    let (end, seq) = (row.msg_id()?, row.opt_int()?.map(i64::unsigned_abs));
+    match id < end {
+        true => Ok(Cold { db, cid }.oldest(id, MsgId::MAX).await?.map(|record| record.seq)),
+        false => Ok(seq),
+    }
 }
 
 /// Ids as an array.

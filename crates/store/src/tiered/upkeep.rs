@@ -1,6 +1,6 @@
 //! Upkeep: draining what waits, expiring what is old, and telling how things stand.
 
-use super::{Tiered, adopt, drain, expire, keys, layout, limits, push, script, tell, topology};
+use super::{Tiered, adopt, drain, expire, keys, layout, limits, push, script, tell, tier, topology};
 use crate::postgres::Postgres;
 use crate::redis::{Argument, Redis, Reply, Value};
 use crate::{arguments, params};
@@ -26,13 +26,19 @@ pub(super) async fn run<R: Redis, P: Postgres>(
     if is_wanted(Task::Expire) {
         report.expired = expire::expire(store, || took() >= max_ms).await?;
     }
+    if is_wanted(Task::Tier) {
+        match tier::tier(store, || took() >= max_ms).await {
+            Ok(moved) => report.tiered = moved,
+            Err(error) => failure = failure.or(Some(error)),
+        }
+    }
     if let Some(failure) = failure {
         return Err(failure);
     }
     report.backlog = backlogs(store, None).await?.iter().map(|backlog| backlog.entries).sum();
     report.took_ms = took();
     // A run that is made each second and finds nothing leaves no trace.
-    if is_wanted(Task::Expire) || report.drained + report.dead_lettered > 0 {
+    if is_wanted(Task::Expire) || report.drained + report.tiered + report.dead_lettered > 0 {
         match record(store, begun, &report).await {
             // A server whose memory is full takes no note, but the run was made.
             Err(Error::HotUnavailable { .. }) => {}
@@ -174,6 +180,8 @@ async fn record<R: Redis, P: Postgres>(store: &Tiered<R, P>, at: u64, report: &R
         at,
         "drained",
         report.drained,
+        "tiered",
+        report.tiered,
         "expired",
         report.expired,
         "dead",
@@ -188,16 +196,19 @@ async fn record<R: Redis, P: Postgres>(store: &Tiered<R, P>, at: u64, report: &R
 }
 
 async fn last_run<R: Redis, P: Postgres>(store: &Tiered<R, P>) -> Result<Option<LastRun>> {
-    let names = arguments![keys::LAST_RUN, "at", "drained", "expired", "dead", "backlog", "took_ms"];
+    let names =
+        arguments![keys::LAST_RUN, "at", "drained", "tiered", "expired", "dead", "backlog", "took_ms"];
     let values = store.node(0)?.redis.command("HMGET", names).await?;
     if values.first().is_none_or(|value| *value == Value::Nil) {
         return Ok(None);
     }
-    let mut reply = Reply::new(values);
+    // A note of an earlier version lacks what that did not do.
+    let known = |value| if value == Value::Nil { Value::Integer(0) } else { value };
+    let mut reply = Reply::new(values.into_iter().map(known).collect());
     let at = reply.number()?;
     let report = RunReport {
         drained: reply.number()?,
-        tiered: 0,
+        tiered: reply.number()?,
         expired: reply.number()?,
         dead_lettered: reply.number()?,
         backlog: reply.number()?,
@@ -215,9 +226,9 @@ pub(super) async fn status<R: Redis, P: Postgres>(
     let hot = backlogs.iter().map(|backlog| backlog.own).sum();
     let backlog = backlogs.iter().map(|backlog| backlog.entries).sum();
     // With SQL away the rest of the status is what an operator needs to see.
-    let (sql, epochs) = match in_sql(store, tenant).await {
+    let ((sql, cold), epochs) = match in_sql(store, tenant).await {
         Ok(found) => found,
-        Err(Error::SqlUnavailable { .. }) => (0, Vec::new()),
+        Err(Error::SqlUnavailable { .. }) => ((0, 0), Vec::new()),
         Err(error) => return Err(error),
     };
     Ok(StoreStatus {
@@ -233,28 +244,31 @@ pub(super) async fn status<R: Redis, P: Postgres>(
                 oldest_unpersisted_ms: backlog.age_ms,
             })
             .collect(),
-        tiers: Tiers { hot, sql, cold: 0 },
+        tiers: Tiers { hot, sql, cold },
         epochs,
         last_run: last_run(store).await?,
     })
 }
 
-/// The tenant's messages in SQL, and the epochs of all partitions.
+/// The tenant's messages in rows and in segments, and the epochs of all partitions.
 async fn in_sql<R: Redis, P: Postgres>(
     store: &Tiered<R, P>,
     tenant: &Tenant,
-) -> Result<(u64, Vec<EpochStatus>)> {
+) -> Result<((u64, u64), Vec<EpochStatus>)> {
     const MESSAGES: &str = "
-        SELECT coalesce(sum(c.stored), 0)::bigint FROM conversation c
+        SELECT coalesce(sum(c.stored), 0)::bigint, coalesce(sum(c.cold), 0)::bigint FROM conversation c
         JOIN partition_state s ON s.partition = (c.cid >> 14) & 255 AND s.home = 1
         WHERE c.tenant = $1::text";
     const EPOCHS: &str = "SELECT epoch, min(since) FROM partition_state WHERE home = 1 GROUP BY epoch";
-    let mut messages = 0;
+    let (mut rows_count, mut cold) = (0, 0);
     let mut epochs: BTreeMap<String, u64> = BTreeMap::new();
     layout::check(store).await?;
     for database in &store.databases {
         let mut rows = database.query(MESSAGES, params![tenant.as_str()]).await?;
-        messages += rows.first_mut().map_or(Ok(0), |row| row.count())?;
+        if let Some(row) = rows.first_mut() {
+            rows_count += row.count()?;
+            cold += row.count()?;
+        }
         for mut row in database.query(EPOCHS, params![]).await? {
             let epoch = row.text()?;
             let since: u64 = row.count()?;
@@ -264,7 +278,7 @@ async fn in_sql<R: Redis, P: Postgres>(
     let mut epochs: Vec<EpochStatus> =
         epochs.into_iter().map(|(epoch, since)| EpochStatus { epoch, since }).collect();
     epochs.sort_by_key(|epoch| epoch.since);
-    Ok((messages, epochs))
+    Ok(((rows_count, cold), epochs))
 }
 
 /// Every server answers, is the one it was before, and every schema is the one this version needs.

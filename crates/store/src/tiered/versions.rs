@@ -1,10 +1,12 @@
 //! What a message was before, for audit: SQL alone has it, so SQL is waited for.
 
+use super::cold::Cold;
 use super::keys::Place;
 use super::retention::{expired_up_to, times_in_sql};
 use super::rows::SHOWN;
 use super::{Tiered, audit, persist};
 use crate::audit::{Deed, VERSIONS};
+use crate::cold::is_shown;
 use crate::params;
 use crate::postgres::Postgres;
 use crate::redis::Redis;
@@ -61,6 +63,17 @@ async fn rows<R: Redis, P: Postgres>(
         ORDER BY place, id",
         expired_up_to("$3")
     );
-    let parameters = vec![cid.into(), msg_id.into(), times_in_sql(store, &actor.tenant)];
-    Ok(store.sql(place.partition).await?.query(&statement, parameters).await?)
+    let db = store.sql(place.partition).await?;
+    let parameters = || vec![cid.into(), msg_id.into(), times_in_sql(store, &actor.tenant)];
+    let mut rows = db.query(&statement, parameters()).await?;
+    let packed = format!(
+        "SELECT 1 FROM conversation c WHERE c.cid = $1::bigint AND c.cold_msg_id >= $2::bigint AND $2::bigint > {}
+            AND NOT EXISTS (SELECT 1 FROM message WHERE cid = c.cid AND msg_id = $2::bigint)",
+        expired_up_to("$3")
+    );
+    if !db.query(&packed, parameters()).await?.is_empty() {
+        let found = Cold { db, cid }.find(&[msg_id]).await?.remove(&msg_id).filter(is_shown);
+        rows.extend(found.map(version_row::packed));
+    }
+    Ok(rows)
 }

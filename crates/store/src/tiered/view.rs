@@ -1,5 +1,6 @@
 //! Conversations as a user sees them.
 
+use super::cold::Cold;
 use super::keys::Place;
 use super::retention::{expired_up_to, times, times_in_sql};
 use super::revised::Become;
@@ -315,11 +316,26 @@ impl Facts {
             newest_left("$1::bigint", "msg_id < $2::bigint", "$3::text")
         );
         let parameters = params![self.cid, below, user.as_str()];
-        let mut rows = store.sql(partition).await?.query(&statement, parameters).await?;
-        let Some(row) = rows.first_mut() else { return Ok(()) };
+        let db = store.sql(partition).await?;
+        let mut rows = db.query(&statement, parameters).await?;
+        let Some(row) = rows.first_mut() else { return self.find_left_in_cold(db, user, below).await };
         (self.shown, self.shown_seq, self.last_sender) = (row.msg_id()?, row.count()?, row.text()?);
         (self.last_kind, self.shown_status) = (row.count()?, row.case(Status::from_number)?);
         self.last_summary = row.opt_blob()?.map(|start| summary_of_bytes(&start)).unwrap_or_default();
+        Ok(())
+    }
+
+    /// The same in segments, where no row is left.
+    async fn find_left_in_cold<P: Postgres>(&mut self, db: &P, user: &UserId, below: MsgId) -> Result<()> {
+        let cold = Cold { db, cid: self.cid };
+        let Some(left) = cold.newest_left(user.as_str(), self.expired, below).await? else { return Ok(()) };
+        (self.shown, self.shown_seq, self.last_sender) = (left.msg_id, left.seq, left.sender);
+        self.last_kind = left.kind.unsigned_abs().into();
+        self.shown_status = case(left.status.unsigned_abs().into(), Status::from_number)?;
+        self.last_summary = match self.shown_status {
+            Status::Normal => summary_of_bytes(&left.content),
+            _ => String::new(),
+        };
         Ok(())
     }
 
@@ -334,27 +350,65 @@ impl Facts {
         if !self.is_behind() || self.hot.number() <= self.expired.number() + 1 {
             return Ok(());
         }
-        let statement = kept("$1::bigint", "$2::bigint", "$3::bigint", "$4::text", "true");
+        let statement = format!(
+            "SELECT (c.cold_msg_id > $2::bigint)::int, o.msg_id, o.place, coalesce(o.own, 0) FROM conversation c
+            LEFT JOIN LATERAL ({}) o ON true WHERE c.cid = $1::bigint",
+            kept("$1::bigint", "$2::bigint", "$3::bigint", "$4::text", "c.cold_msg_id <= $2::bigint")
+        );
+        let db = store.sql(partition).await?;
         let parameters = params![self.cid, self.expired, self.hot, user.as_str()];
-        let mut rows = store.sql(partition).await?.query(&statement, parameters).await?;
+        let mut rows = db.query(&statement, parameters).await?;
         let Some(row) = rows.first_mut() else { return Ok(()) };
+        if row.flag()? {
+            return self.complete_cold(db, user).await;
+        }
         if let Some(oldest) = row.opt_msg_id()?.zip(row.opt_int()?.map(i64::unsigned_abs)) {
             self.oldest = Some(oldest);
         }
         self.own_kept += row.count()?;
         Ok(())
     }
+
+    /// The same, where what has not expired begins in the cold part: hot messages are in it, or in rows.
+    async fn complete_cold<P: Postgres>(&mut self, db: &P, user: &UserId) -> Result<()> {
+        let Some(member) = &self.member else { return Ok(()) };
+        // Who has said nothing since the read position, which has expired, has said nothing that is kept.
+        let speaker = (member.own > member.read_own).then_some(user.as_str());
+        let kept = Cold { db, cid: self.cid }.kept(self.expired, speaker, self.hot, OWN_AMONG_MAX).await?;
+        self.oldest = kept.oldest.or(self.oldest);
+        self.own_kept += kept.own;
+        Ok(())
+    }
+
+    /// Counts what was taken back since the oldest message that has not expired.
+    async fn recount<P: Postgres>(&mut self, db: &P) -> Result<()> {
+        const STATEMENT: &str =
+            "SELECT count(*) FROM revision WHERE cid = $1::bigint AND countable > $2::bigint";
+        let read = self.member.as_ref().map_or(0, |member| member.read_count);
+        let before = self.oldest.map_or(0, |(_, place)| place.saturating_sub(1));
+        let mut rows = db.query(STATEMENT, params![self.cid, read.max(before)]).await?;
+        self.recalled = rows.first_mut().map_or(Ok(0), |row| row.count())?;
+        Ok(())
+    }
+}
+
+/// Messages among which those of a user's own are counted.
+const OWN_AMONG_MAX: usize = 5_000;
+
+/// Countable messages up to an id at which, or below which, the cold part ends.
+pub(super) fn countable_up_to(cid: &str, id: &str) -> String {
+    format!(
+        "greatest((SELECT countable FROM message WHERE cid = {cid} AND msg_id <= {id}
+            ORDER BY msg_id DESC LIMIT 1), (SELECT last_countable FROM segment WHERE cid = {cid} AND last_id <= {id}
+            ORDER BY last_id DESC LIMIT 1), 0)"
+    )
 }
 
 /// Selects, of a conversation's messages above and below an id: the oldest, the first place among those that count
 /// from it on, and how many of a user's count and were not taken back (among the newest ones); nothing unless
 /// `condition`. A message counts if it raises the number of those that do.
 fn kept(cid: &str, above: &str, below: &str, user: &str, condition: &str) -> String {
-    const OWN_AMONG_MAX: usize = 5_000;
-    let before = format!(
-        "coalesce((SELECT countable FROM message WHERE cid = {cid} AND msg_id <= {above}
-            ORDER BY msg_id DESC LIMIT 1), 0)"
-    );
+    let before = countable_up_to(cid, above);
     let range =
         format!("FROM message WHERE {condition} AND cid = {cid} AND msg_id > {above} AND msg_id < {below}");
     format!(
@@ -502,7 +556,9 @@ pub(super) async fn cold<R: Redis, P: Postgres>(
                     WHERE v.cid = h.cid AND v.msg_id = h.msg_id AND v.countable > 0)),
             m.floor, m.read_msg_id, m.read_countable, m.read_own, m.own, m.muted,
             EXISTS (SELECT 1 FROM hidden h WHERE h.cid = c.cid AND h.user_id = $3::text)::int, o.msg_id, o.place,
-            coalesce(o.own, 0), c.retention_ms, c.legal_hold, e.expired
+            coalesce(o.own, 0), c.retention_ms, c.legal_hold, e.expired,
+            (c.cold_msg_id > e.expired AND m.read_msg_id < e.expired)::int,
+            (c.cold_msg_id > e.expired AND x.msg_id IS NULL)::int
         FROM conversation c
         JOIN member m ON m.cid = c.cid AND m.user_id = $3::text
         JOIN partition_state s ON s.partition = (c.cid >> 14) & 255
@@ -512,7 +568,13 @@ pub(super) async fn cold<R: Redis, P: Postgres>(
         WHERE c.tenant = $1::text AND c.name = ANY ($2::text[])",
         expired_up_to("$4"),
         newest_left("c.cid", "msg_id <= c.shown_msg_id AND msg_id > e.expired", "$3::text"),
-        kept("c.cid", "e.expired", "9223372036854775807", "$3::text", "m.read_msg_id < e.expired")
+        kept(
+            "c.cid",
+            "e.expired",
+            "9223372036854775807",
+            "$3::text",
+            "m.read_msg_id < e.expired AND c.cold_msg_id <= e.expired"
+        )
     );
     let parameters = vec![
         actor.tenant.as_str().into(),
@@ -520,8 +582,21 @@ pub(super) async fn cold<R: Redis, P: Postgres>(
         actor.user.as_str().into(),
         times_in_sql(store, &actor.tenant),
     ];
-    let rows = store.database(database)?.query(&statement, parameters).await?;
-    rows.into_iter().map(|mut row| cold_view(&mut row)).collect()
+    let db = store.database(database)?;
+    let mut views = Vec::new();
+    for mut row in db.query(&statement, parameters).await? {
+        let (id, mut view) = cold_view(&mut row)?;
+        let (begins_in_cold, has_left_in_cold) = (row.flag()?, row.flag()?);
+        if let Some(facts) = view.facts.as_mut().filter(|_| begins_in_cold) {
+            facts.complete_cold(db, &actor.user).await?;
+            facts.recount(db).await?;
+        }
+        if let Some(facts) = view.facts.as_mut().filter(|_| has_left_in_cold) {
+            facts.find_left_in_cold(db, &actor.user, MsgId::MAX).await?;
+        }
+        views.push((id, view));
+    }
+    Ok(views)
 }
 
 fn cold_view(row: &mut Row) -> Result<(ConversationId, View)> {
@@ -535,7 +610,8 @@ fn cold_view(row: &mut Row) -> Result<(ConversationId, View)> {
         seq: row.count()?,
         count: row.count()?,
         last: row.msg_id()?,
-        hot: MsgId::NONE,
+        // Rows are all there is.
+        hot: MsgId::MAX,
         create_time: row.count()?,
         update_time: row.count()?,
         last_sender: row.opt_text()?.unwrap_or_default(),

@@ -6,6 +6,8 @@ use im_domain::msg_id::ID_EPOCH_MS;
 use im_domain::push::PushRules;
 use im_domain::retention::RetentionRules;
 use im_domain::storage::Storage;
+use im_domain::tier::TierRules;
+use im_segment::{Record, Segment};
 use im_store::embedded::{Embedded, Environment};
 use im_store::native::NativeSqlite;
 use std::cell::{Cell, RefCell};
@@ -41,6 +43,12 @@ pub trait Backend: Sized {
     fn set_rules(&self, rules: RetentionRules);
     /// Another connection to the same store, as another instance would have.
     fn open(&self) -> Self::Store;
+    /// As [`Self::open`], with rules of its own for cold segments; nothing moves but when it is asked for.
+    fn tiering(&self, tier: TierRules) -> impl Storage;
+    /// What is in its segments.
+    fn packed(&self) -> Vec<Record>;
+    /// Inverts a byte of every segment, counted from the end.
+    fn damage(&self, from_end: usize);
     /// Opens it in other threads, with the time of the machine.
     fn opener(&self) -> impl Fn() -> Self::Store + Clone + Send + 'static;
     fn now(&self) -> u64;
@@ -61,6 +69,10 @@ macro_rules! on_every_back_end {
             use super::super::backend::EmbeddedBackend;
             $(#[test] fn $name() { super::$name::<EmbeddedBackend>(); })+
         }
+        mod embedded_packed {
+            use super::super::packed::PackedBackend;
+            $(#[test] fn $name() { super::$name::<PackedBackend>(); })+
+        }
         mod hot {
             use super::super::tiered::{Hot, TieredBackend};
             $(#[test] fn $name() { super::$name::<TieredBackend<Hot>>(); })+
@@ -72,6 +84,10 @@ macro_rules! on_every_back_end {
         mod cold {
             use super::super::tiered::{Cold, TieredBackend};
             $(#[test] fn $name() { super::$name::<TieredBackend<Cold>>(); })+
+        }
+        mod packed {
+            use super::super::tiered::{Packed, TieredBackend};
+            $(#[test] fn $name() { super::$name::<TieredBackend<Packed>>(); })+
         }
         mod spread {
             use super::super::tiered::{Spread, TieredBackend};
@@ -112,9 +128,25 @@ impl Backend for EmbeddedBackend {
         self.try_open().unwrap()
     }
 
+    fn tiering(&self, tier: TierRules) -> impl Storage {
+        self.open_tiering(tier)
+    }
+
+    fn packed(&self) -> Vec<Record> {
+        self.blobs().iter().flat_map(|(_, blob)| Segment::open(blob).unwrap().read().unwrap()).collect()
+    }
+
+    fn damage(&self, from_end: usize) {
+        for (rowid, mut blob) in self.blobs() {
+            let at = blob.len() - from_end;
+            blob[at] ^= 255;
+            self.raw().execute("UPDATE segment SET blob = ?2 WHERE rowid = ?1", (rowid, blob)).unwrap();
+        }
+    }
+
     fn opener(&self) -> impl Fn() -> Self::Store + Clone + Send + 'static {
         let (file, rules) = (self.file(), self.rules.borrow().clone());
-        move || open(&file, rules.clone(), Box::new(machine_ms)).unwrap()
+        move || open(&file, rules.clone(), Box::new(machine_ms), TierRules::default()).unwrap()
     }
 
     fn now(&self) -> u64 {
@@ -129,14 +161,36 @@ impl Backend for EmbeddedBackend {
 impl EmbeddedBackend {
     pub fn try_open(&self) -> Result<Embedded<NativeSqlite>> {
         let clock = Rc::clone(&self.clock);
-        open(&self.file(), self.rules.borrow().clone(), Box::new(move || clock.get()))
+        open(&self.file(), self.rules.borrow().clone(), Box::new(move || clock.get()), TierRules::default())
     }
 
     /// As [`Backend::open`]; every look at the clock moves it on by `ms`.
     pub fn open_leaping(&self, ms: u64) -> Embedded<NativeSqlite> {
         let clock = Rc::clone(&self.clock);
         let look = move || clock.replace(clock.get() + ms);
-        open(&self.file(), self.rules.borrow().clone(), Box::new(look)).unwrap()
+        open(&self.file(), self.rules.borrow().clone(), Box::new(look), TierRules::default()).unwrap()
+    }
+
+    fn blobs(&self) -> Vec<(i64, Vec<u8>)> {
+        let db = self.raw();
+        let mut statement = db.prepare("SELECT rowid, blob FROM segment ORDER BY cid, last_id").unwrap();
+        let rows = statement.query_map((), |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
+        rows.map(|row| row.unwrap()).collect()
+    }
+
+    /// As [`Backend::open`], with rules of its own for cold segments.
+    pub fn open_tiering(&self, tier: TierRules) -> Embedded<NativeSqlite> {
+        let clock = Rc::clone(&self.clock);
+        open(&self.file(), self.rules.borrow().clone(), Box::new(move || clock.get()), tier).unwrap()
+    }
+
+    /// As [`Backend::opener`].
+    pub fn opener_tiering(
+        &self,
+        tier: TierRules,
+    ) -> impl Fn() -> Embedded<NativeSqlite> + Clone + Send + 'static {
+        let (file, rules) = (self.file(), self.rules.borrow().clone());
+        move || open(&file, rules.clone(), Box::new(machine_ms), tier).unwrap()
     }
 
     fn file(&self) -> PathBuf {
@@ -153,6 +207,7 @@ fn open(
     file: &Path,
     retention: RetentionRules,
     now_ms: Box<dyn Fn() -> u64>,
+    tier: TierRules,
 ) -> Result<Embedded<NativeSqlite>> {
     let environment = Environment {
         now_ms,
@@ -160,6 +215,7 @@ fn open(
         retention,
         push: push_rules(),
         revision: im_domain::revision::RevisionRules::default(),
+        tier,
         index_members_max: INDEX_MEMBERS,
     };
     Embedded::open(NativeSqlite::open(file)?, environment)

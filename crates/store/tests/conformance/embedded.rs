@@ -183,6 +183,7 @@ fn a_message_to_a_large_group_writes_no_more_than_one_to_a_chat() {
         random: Box::new(rand::random),
         retention: im_domain::retention::RetentionRules::default(),
         revision: im_domain::revision::RevisionRules::default(),
+        tier: im_domain::tier::TierRules::default(),
         push: push_rules(),
         index_members_max: INDEX_MEMBERS,
     };

@@ -27,7 +27,8 @@ pub fn engine(backend: &TieredBackend<Hot>, kill: Option<Kill>) -> (Engine, Rc<M
     let postgres = |url: &String| MortalPostgres(NativePostgres::new(url).unwrap(), Rc::clone(&mortal));
     let redis = backend.redis_urls().iter().map(redis).collect();
     let postgres = backend.postgres_urls().iter().map(postgres).collect();
-    let settings = settings(Box::new(machine_ms), RetentionRules::default());
+    let mut settings = settings(Box::new(machine_ms), RetentionRules::default());
+    settings.tier = im_domain::tier::TierRules::at_once();
     (Tiered::new(redis, postgres, settings).unwrap(), mortal)
 }
 

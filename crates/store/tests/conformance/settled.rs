@@ -1,4 +1,4 @@
-//! A tiered store that drains, or drains and forgets, after each call.
+//! A store that drains, or drains and forgets, or packs, after each call.
 
 use super::tiered::{After, Engine};
 use im_domain::conversation::{
@@ -27,15 +27,15 @@ pub const FORGET: &str = "for _, key in ipairs(redis.call('KEYS', ARGV[1])) do r
 /// Longest time of a drain, in milliseconds: more than any test needs.
 const DRAIN_MS: u64 = 10_000;
 
-pub struct Settled {
-    engine: Engine,
+pub struct Settled<E = Engine> {
+    engine: E,
     redis: Vec<NativeRedis>,
     after: After,
     calls: Cell<usize>,
 }
 
-impl Settled {
-    pub fn new(engine: Engine, redis: Vec<NativeRedis>, after: After) -> Self {
+impl<E: Storage> Settled<E> {
+    pub fn new(engine: E, redis: Vec<NativeRedis>, after: After) -> Self {
         Self { engine, redis, after, calls: Cell::new(0) }
     }
 
@@ -50,10 +50,23 @@ impl Settled {
         self.forget().await;
     }
 
+    /// Leaves no row that can be in a cold segment.
+    async fn pack(&self) {
+        self.engine.run(&[Task::Tier], DRAIN_MS).await.unwrap();
+    }
+
     async fn forget(&self) {
         for redis in &self.redis {
             redis.command("EVAL", arguments![FORGET, "0", HOT_KEYS]).await.unwrap();
         }
+    }
+
+    /// The store, as a call finds it that is no append: that may be one once more of what was not packed yet.
+    async fn prepared(&self) -> &Self {
+        if self.after == After::PackBefore {
+            self.pack().await;
+        }
+        self
     }
 
     async fn settled<T>(&self, answer: T) -> T {
@@ -64,34 +77,43 @@ impl Settled {
             After::DrainNowAndThen if self.calls.replace(self.calls.get() + 1).is_multiple_of(2) => {}
             After::DrainNowAndThen => self.drain().await,
             After::Evict => self.evict().await,
+            After::Pack => {
+                self.evict().await;
+                self.pack().await;
+            }
+            After::PackAmongOthers => {
+                self.engine.run(&[Task::Drain], DRAIN_MS).await.unwrap();
+                self.pack().await;
+            }
+            After::PackBefore => {}
         }
         answer
     }
 
     /// As [`Self::settled`], for upkeep, whose last run has to stay the test's own.
     async fn forgotten<T>(&self, answer: T) -> T {
-        if self.after == After::Evict {
+        if matches!(self.after, After::Evict | After::Pack) {
             self.forget().await;
         }
         answer
     }
 }
 
-impl Storage for Settled {
+impl<E: Storage> Storage for Settled<E> {
     async fn append(&self, actor: &Actor, drafts: Vec<Draft>, ack: Ack) -> Result<Vec<Result<Receipt>>> {
         self.settled(self.engine.append(actor, drafts, ack).await).await
     }
 
     async fn page(&self, actor: &Actor, queries: Vec<PageQuery>) -> Result<Vec<Result<Page>>> {
-        self.settled(self.engine.page(actor, queries).await).await
+        self.settled(self.prepared().await.engine.page(actor, queries).await).await
     }
 
     async fn get(&self, actor: &Actor, conversation: &ConversationId, ids: &[MsgId]) -> Result<Found> {
-        self.settled(self.engine.get(actor, conversation, ids).await).await
+        self.settled(self.prepared().await.engine.get(actor, conversation, ids).await).await
     }
 
     async fn revise(&self, actor: &Actor, revision: &Revision) -> Result<Revised> {
-        self.settled(self.engine.revise(actor, revision).await).await
+        self.settled(self.prepared().await.engine.revise(actor, revision).await).await
     }
 
     async fn hide(
@@ -100,7 +122,7 @@ impl Storage for Settled {
         conversation: &ConversationId,
         ids: &[MsgId],
     ) -> Result<Vec<Result<()>>> {
-        self.settled(self.engine.hide(actor, conversation, ids).await).await
+        self.settled(self.prepared().await.engine.hide(actor, conversation, ids).await).await
     }
 
     async fn versions(
@@ -109,11 +131,11 @@ impl Storage for Settled {
         conversation: &ConversationId,
         msg_id: MsgId,
     ) -> Result<Vec<Version>> {
-        self.settled(self.engine.versions(actor, conversation, msg_id).await).await
+        self.settled(self.prepared().await.engine.versions(actor, conversation, msg_id).await).await
     }
 
     async fn create(&self, actor: &Actor, new: NewConversation) -> Result<Conversation> {
-        self.settled(self.engine.create(actor, new).await).await
+        self.settled(self.prepared().await.engine.create(actor, new).await).await
     }
 
     async fn change_members(
@@ -122,7 +144,7 @@ impl Storage for Settled {
         conversation: &ConversationId,
         change: MemberChange,
     ) -> Result<Conversation> {
-        self.settled(self.engine.change_members(actor, conversation, change).await).await
+        self.settled(self.prepared().await.engine.change_members(actor, conversation, change).await).await
     }
 
     async fn update(
@@ -131,19 +153,19 @@ impl Storage for Settled {
         conversation: &ConversationId,
         change: ConversationChange,
     ) -> Result<Conversation> {
-        self.settled(self.engine.update(actor, conversation, change).await).await
+        self.settled(self.prepared().await.engine.update(actor, conversation, change).await).await
     }
 
     async fn conversation(&self, actor: &Actor, id: &ConversationId) -> Result<Conversation> {
-        self.settled(self.engine.conversation(actor, id).await).await
+        self.settled(self.prepared().await.engine.conversation(actor, id).await).await
     }
 
     async fn list(&self, actor: &Actor, cursor: &str, limit: u32) -> Result<ConversationList> {
-        self.settled(self.engine.list(actor, cursor, limit).await).await
+        self.settled(self.prepared().await.engine.list(actor, cursor, limit).await).await
     }
 
     async fn sync(&self, actor: &Actor, device: &DeviceId, query: SyncQuery) -> Result<SyncPage> {
-        self.settled(self.engine.sync(actor, device, query).await).await
+        self.settled(self.prepared().await.engine.sync(actor, device, query).await).await
     }
 
     async fn global(
@@ -153,7 +175,7 @@ impl Storage for Settled {
         cursor: Option<GlobalCursor>,
         limit: u32,
     ) -> Result<Changes> {
-        self.settled(self.engine.global(actor, device, cursor, limit).await).await
+        self.settled(self.prepared().await.engine.global(actor, device, cursor, limit).await).await
     }
 
     async fn digest(
@@ -164,27 +186,27 @@ impl Storage for Settled {
         limit: u32,
         latest: u32,
     ) -> Result<Digest> {
-        self.settled(self.engine.digest(actor, device, cursor, limit, latest).await).await
+        self.settled(self.prepared().await.engine.digest(actor, device, cursor, limit, latest).await).await
     }
 
     async fn read(&self, actor: &Actor, conversation: &ConversationId, up_to: MsgId) -> Result<ReadState> {
-        self.settled(self.engine.read(actor, conversation, up_to).await).await
+        self.settled(self.prepared().await.engine.read(actor, conversation, up_to).await).await
     }
 
     async fn totals(&self, actor: &Actor) -> Result<Totals> {
-        self.settled(self.engine.totals(actor).await).await
+        self.settled(self.prepared().await.engine.totals(actor).await).await
     }
 
     async fn devices(&self, actor: &Actor, forget: Option<&DeviceId>) -> Result<Vec<Device>> {
-        self.settled(self.engine.devices(actor, forget).await).await
+        self.settled(self.prepared().await.engine.devices(actor, forget).await).await
     }
 
     async fn push_settings(&self, actor: &Actor, change: PushSettingsChange) -> Result<PushSettings> {
-        self.settled(self.engine.push_settings(actor, change).await).await
+        self.settled(self.prepared().await.engine.push_settings(actor, change).await).await
     }
 
     async fn push_due(&self, tenant: &Tenant, limit: u32, confirm: &[String]) -> Result<Vec<Due>> {
-        self.settled(self.engine.push_due(tenant, limit, confirm).await).await
+        self.settled(self.prepared().await.engine.push_due(tenant, limit, confirm).await).await
     }
 
     async fn events(&self, tenant: &Tenant, cursor: Option<FeedCursor>, limit: u32) -> Result<Events> {

@@ -1,13 +1,17 @@
-//! The tiered engine on servers of the test's own, in four modes: as it is; with everything drained
+//! The tiered engine on servers of the test's own, in five modes: as it is; with everything drained
 //! after each call; with everything drained and forgotten by Redis after each call, so that the next
-//! one finds it in PostgreSQL alone; and spread over several servers of each kind, drained after every
+//! one finds it in PostgreSQL alone; the same with all but the newest message of each conversation in cold segments;
+//! and spread over several servers of each kind, drained after every
 //! other call.
 
 use super::backend::{Backend, INDEX_MEMBERS, START_MS, block_on, machine_ms, push_rules};
 use super::settled::{FORGET, Settled};
-use crate::servers::postgres::Database;
+use crate::servers::postgres::{Database, query_at};
 use crate::servers::redis::{RedisServer, command_at};
 use im_domain::retention::RetentionRules;
+use im_domain::storage::Storage;
+use im_domain::tier::TierRules;
+use im_segment::{Record, Segment};
 use im_store::native::{NativePostgres, NativeRedis};
 use im_store::tiered::{HotDurability, Settings, Tiered};
 use std::cell::{Cell, RefCell};
@@ -27,6 +31,18 @@ pub enum After {
     /// `Drain`, after every other call.
     DrainNowAndThen,
     Evict,
+    /// As `Evict`, and everything that may be is in cold segments.
+    Pack,
+    /// The same, where others are at it at the same time: nothing is forgotten.
+    PackAmongOthers,
+    /// Nothing; but before each call that is no append, everything that may be moves to cold segments.
+    PackBefore,
+}
+
+impl After {
+    fn packs(self) -> bool {
+        matches!(self, After::Pack | After::PackAmongOthers)
+    }
 }
 
 pub trait Mode {
@@ -38,6 +54,7 @@ pub trait Mode {
 pub struct Hot;
 pub struct Drained;
 pub struct Cold;
+pub struct Packed;
 pub struct Spread;
 
 /// Makes a test of each function, in every mode.
@@ -54,6 +71,10 @@ macro_rules! in_every_mode {
         mod cold {
             use super::super::tiered::Cold;
             $(#[test] fn $name() { super::$name::<Cold>(); })+
+        }
+        mod packed {
+            use super::super::tiered::Packed;
+            $(#[test] fn $name() { super::$name::<Packed>(); })+
         }
         mod spread {
             use super::super::tiered::Spread;
@@ -73,6 +94,10 @@ impl Mode for Drained {
 
 impl Mode for Cold {
     const AFTER: After = After::Evict;
+}
+
+impl Mode for Packed {
+    const AFTER: After = After::Pack;
 }
 
 impl Mode for Spread {
@@ -146,7 +171,7 @@ impl<M: Mode> TieredBackend<M> {
 }
 
 impl<M: Mode> Backend for TieredBackend<M> {
-    const REPEATS: bool = matches!(M::AFTER, After::Evict);
+    const REPEATS: bool = matches!(M::AFTER, After::Evict | After::Pack);
 
     type Store = Settled;
 
@@ -173,11 +198,47 @@ impl<M: Mode> Backend for TieredBackend<M> {
         }
     }
 
+    fn tiering(&self, tier: TierRules) -> impl Storage {
+        let now_ms: Box<dyn Fn() -> u64> = match self.clock.clone() {
+            None => Box::new(machine_ms),
+            Some(clock) => Box::new(move || clock.get()),
+        };
+        // Between calls everything is where it is in this mode, but for what is in segments.
+        let after = match M::AFTER {
+            After::Pack => After::Evict,
+            after => after,
+        };
+        self.place().open_with(after, now_ms, tier)
+    }
+
+    fn packed(&self) -> Vec<Record> {
+        let of = |url: &String| {
+            let rows = query_at(url, "SELECT blob FROM segment ORDER BY cid, last_id", Vec::new()).unwrap();
+            rows.into_iter().map(|mut row| row.opt_blob().unwrap().unwrap()).collect::<Vec<_>>()
+        };
+        let blobs: Vec<Vec<u8>> = self.postgres_urls().iter().flat_map(of).collect();
+        blobs.iter().flat_map(|blob| Segment::open(blob).unwrap().read().unwrap()).collect()
+    }
+
+    fn damage(&self, from_end: usize) {
+        let damage = format!(
+            "UPDATE segment SET blob = set_byte(blob, length(blob) - {from_end},
+                255 - get_byte(blob, length(blob) - {from_end}))"
+        );
+        for url in self.postgres_urls() {
+            query_at(&url, &damage, Vec::new()).unwrap();
+        }
+    }
+
     fn opener(&self) -> impl Fn() -> Settled + Clone + Send + 'static {
         assert!(self.clock.is_none(), "threads cannot share a clock that the test sets");
         let place = self.place();
         // What is forgotten must not be in use.
-        let after = if M::AFTER == After::Nothing { After::Nothing } else { After::DrainAmongOthers };
+        let after = match M::AFTER {
+            After::Nothing => After::Nothing,
+            After::Pack => After::PackAmongOthers,
+            _ => After::DrainAmongOthers,
+        };
         move || place.open(after, Box::new(machine_ms))
     }
 
@@ -208,6 +269,7 @@ pub fn settings(now_ms: Box<dyn Fn() -> u64>, retention: RetentionRules) -> Sett
         marker_life_s: 86_400,
         push: push_rules(),
         revision: im_domain::revision::RevisionRules::default(),
+        tier: TierRules::default(),
         index_members_max: INDEX_MEMBERS,
     }
 }
@@ -222,9 +284,15 @@ struct Place {
 
 impl Place {
     fn open(&self, after: After, now_ms: Box<dyn Fn() -> u64>) -> Settled {
+        let tier = if after.packs() { TierRules::at_once() } else { TierRules::default() };
+        self.open_with(after, now_ms, tier)
+    }
+
+    fn open_with(&self, after: After, now_ms: Box<dyn Fn() -> u64>, tier: TierRules) -> Settled {
         let redis = || self.redis_urls.iter().map(|url| NativeRedis::new(url).unwrap()).collect();
         let postgres = self.postgres_urls.iter().map(|url| NativePostgres::new(url).unwrap()).collect();
-        let settings = settings(now_ms, self.rules.clone());
+        let mut settings = settings(now_ms, self.rules.clone());
+        settings.tier = tier;
         let engine = Tiered::new(redis(), postgres, settings).unwrap();
         Settled::new(engine, redis(), after)
     }

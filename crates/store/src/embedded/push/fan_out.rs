@@ -117,15 +117,17 @@ fn interrupt<P: Sqlite>(store: &Embedded<P>, cid: i64, user: &str) -> Result<(),
 }
 
 /// Members in the order of the conversations that wait, and how many messages are new for each: not more
-/// than have come since the last round, and none that a sync or a push has dealt with.
+/// than have come since the last round, and none that a sync or a push has dealt with. Segments are not asked: what
+/// begins in them is guessed.
 fn statement() -> String {
     let since = place_of("max(coalesce(w.since, 0), iif(w.lease IS NULL, 0, w.covered))");
     let after = format!("max({}, {since})", read_or_gone());
     format!(
         "SELECT c.cid, m.user,
-            iif(m.user IS NULL OR m.muted, 0, min(c.head_countable - c.fanned_countable, {others})),
-            (SELECT x.msg_id FROM message x WHERE x.cid = c.cid AND x.msg_id > {after}
-                ORDER BY x.msg_id LIMIT 1),
+            iif(m.user IS NULL OR m.muted, 0, min(c.head_countable - c.fanned_countable,
+                iif({after} < c.cold_msg_id, c.head_countable, {others}))),
+            iif({after} < c.cold_msg_id, {after}, (SELECT x.msg_id FROM message x
+                WHERE x.cid = c.cid AND x.msg_id > {after} ORDER BY x.msg_id LIMIT 1)),
             coalesce(w.messages, 0), coalesce(w.oldest, {never}), coalesce(w.seen, 0)
         FROM conversation c
         LEFT JOIN member m ON m.cid = c.cid AND m.user > c.fan_user

@@ -2,15 +2,18 @@
 
 use super::lease::Leased;
 use super::waiting::{SCANNED_MAX, Waiting};
+use crate::embedded::cold::{Cold, waits_for};
 use crate::embedded::hide::is_hidden;
 use crate::embedded::{Embedded, messages};
 use crate::params;
 use crate::sqlite::Sqlite;
 use im_domain::limits::PUSH_PREVIEW_MAX;
 use im_domain::message::{Message, Status};
+use im_domain::page::Direction;
 use im_domain::push::Due;
 use im_domain::storage::Actor;
 use im_domain::{ConversationId, Error, MsgId, Result, Tenant, UserId};
+use im_segment::Record;
 use std::cmp::Reverse;
 
 /// Tells of a user who was leased.
@@ -72,8 +75,20 @@ fn newest<P: Sqlite>(store: &Embedded<P>, actor: &Actor, one: &Waiting) -> Resul
         PUSH_PREVIEW_MAX as u64,
         Status::Normal.number(),
     ];
-    let rows = store.db.execute(&statement, parameters)?;
-    let ids: Vec<MsgId> = rows.into_iter().map(|mut row| row.msg_id()).collect::<Result<_, _>>()?;
+    let ids: Vec<MsgId> = match one.begins_in_cold {
+        true => {
+            let cold = Cold { store, cid: one.cid };
+            let last = cold.scan(one.after, Direction::Up, SCANNED_MAX as usize)?;
+            let hidden = cold.hidden(actor.user.as_str())?;
+            let waits =
+                |record: &&Record| waits_for(record, actor.user.as_str()) && !hidden.contains(&record.msg_id);
+            last.iter().filter(waits).map(|record| record.msg_id).take(PUSH_PREVIEW_MAX).collect()
+        }
+        false => {
+            let rows = store.db.execute(&statement, parameters)?;
+            rows.into_iter().map(|mut row| row.msg_id()).collect::<Result<_, _>>()?
+        }
+    };
     if ids.is_empty() {
         return Ok(Vec::new());
     }

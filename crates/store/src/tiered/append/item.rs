@@ -19,6 +19,8 @@ pub(super) struct Item {
     /// SQL has said that the quoted message is there.
     pub quoted_is_known: bool,
     pub copy: EarlierCopy,
+    /// When it was made, as far as it tells, in milliseconds since 1970.
+    pub made_at_ms: Option<u64>,
 }
 
 /// How it is known whether a draft was stored before.
@@ -72,6 +74,7 @@ impl Item {
                 true => EarlierCopy::MayBeInSql,
                 false => EarlierCopy::MarkerDecides,
             },
+            made_at_ms: made_at,
             draft,
         }
     }

@@ -67,6 +67,7 @@ pub(super) fn statement() -> String {
         heads AS (
             UPDATE conversation c SET head_msg_id = greatest(c.head_msg_id, h.msg_id),
                 head_seq = greatest(c.head_seq, h.seq), head_countable = greatest(c.head_countable, h.countable),
+                cold_look = CASE WHEN h.first <= c.cold_msg_id THEN 0 ELSE c.cold_look END,
                 head_epoch = CASE WHEN h.msg_id > c.head_msg_id THEN h.epoch ELSE c.head_epoch END, update_time = greatest(c.update_time, (h.msg_id >> 22) + 1704067200000),
                 stored = c.stored + h.added, oldest_msg_id = least(c.oldest_msg_id, h.first), shown_msg_id = greatest(c.shown_msg_id, h.shown)
             FROM (SELECT DISTINCT ON (i.cid) i.cid, i.msg_id, i.seq, i.countable, i.epoch, coalesce(a.added, 0) AS added,
@@ -92,7 +93,7 @@ pub(super) fn statement() -> String {
         placed AS (
             INSERT INTO position AS p (cid, user_id, device, msg_id, seq, update_time)
             SELECT DISTINCT ON (t.cid, t.user_id, t.device) t.cid, t.user_id, t.device, t.msg_id,
-                CASE WHEN t.seq > 0 THEN t.seq ELSE coalesce((SELECT m.seq FROM message m
+                CASE WHEN t.seq > 0 THEN t.seq ELSE greatest((SELECT m.seq FROM message m
                     WHERE m.cid = t.cid AND m.msg_id <= t.msg_id ORDER BY m.msg_id DESC LIMIT 1), 0) END,
                 $26::bigint
             FROM unnest($19::bigint[], $20::bigint[], $21::bigint[], $22::text[], $23::text[], $24::bigint[])

@@ -17,6 +17,8 @@ fn given() -> Given {
         push_offline_ms: "60000".into(),
         recall_ms: "120000".into(),
         edit_ms: "86400000".into(),
+        tier_after_ms: "7776000000".into(),
+        tier_window: String::new(),
     }
 }
 
@@ -88,6 +90,10 @@ fn numbers_have_bounds() {
         ("backlog_max", |given| &mut given.backlog_max, &["0", "", "-1", "x", "1e3", "99999999999999"]),
         ("dedup_seconds", |given| &mut given.dedup_seconds, &["0", "", "31536001"]),
     ];
+    for text in ["", "-1"] {
+        assert!(refused(|given| given.tier_after_ms = text.into()).contains("tier_after_ms"));
+    }
+    assert!(refused(|given| given.tier_window = "25:00-26:00".into()).contains("tier_window"));
     for (name, field, bad) in fields {
         for text in bad {
             let message = refused(|given| *field(given) = (*text).into());

@@ -81,6 +81,8 @@ fn statement() -> String {
             UPDATE conversation c SET stored = c.stored - d.shown,
                 oldest_msg_id = CASE WHEN d.is_done THEN coalesce(
                     least(
+                        (SELECT s.first_id / 2 + s.last_id / 2 FROM segment s WHERE s.cid = d.cid
+                            ORDER BY s.last_id LIMIT 1),
                         (SELECT m.msg_id FROM message m WHERE m.cid = d.cid AND m.msg_id > d.up_to
                             ORDER BY m.msg_id LIMIT 1),
                         (SELECT v.msg_id FROM revision v WHERE v.cid = d.cid AND v.msg_id > d.up_to AND {KEPT}

@@ -1,10 +1,13 @@
 //! What a push shows: the newest messages that wait, read as any reader reads them.
 
+use super::super::cold::Cold;
 use super::super::keys::Place;
 use super::super::rows::{SHOWN, is_hidden};
+use super::super::view::countable_up_to;
 use super::super::{Tiered, limits, pages, read, script, stamp};
 use super::standing::{Pair, names};
 use crate::arguments;
+use crate::cold::after;
 use crate::postgres::Postgres;
 use crate::redis::{Redis, Reply};
 use crate::sql::Value;
@@ -160,21 +163,20 @@ async fn find_cold<R: Redis, P: Postgres>(
     looks: &mut [Look],
 ) -> Result<()> {
     let statement = format!(
-        "SELECT i.at, n.msg_id
+        "SELECT i.at, c.cid, c.cold_msg_id, n.looked, coalesce(n.found, '')
         FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::bigint[])
             AS i(at, tenant, name, user_id, above, below)
         JOIN conversation c ON c.tenant = i.tenant AND c.name = i.name
         CROSS JOIN LATERAL (
-            SELECT x.msg_id FROM (SELECT * FROM message WHERE cid = c.cid AND msg_id > i.above
-                    AND msg_id < i.below AND {SHOWN} ORDER BY msg_id DESC LIMIT $7::bigint) x
-            WHERE x.sender <> i.user_id AND x.kind <> {control} AND x.status = {normal} AND NOT {hidden}
-                AND x.countable > coalesce((SELECT b.countable FROM message b WHERE b.cid = x.cid
-                    AND b.msg_id < x.msg_id ORDER BY b.msg_id DESC LIMIT 1), 0)
-            ORDER BY x.msg_id DESC LIMIT {PUSH_PREVIEW_MAX}) n
-        ORDER BY i.at, n.msg_id DESC",
+            SELECT count(*) AS looked, string_agg(x.msg_id::text, ',' ORDER BY x.msg_id DESC) FILTER (
+                WHERE x.sender <> i.user_id AND x.kind <> {control} AND x.status = {normal} AND NOT {hidden}
+                    AND x.countable > {before}) AS found
+            FROM (SELECT * FROM message WHERE cid = c.cid AND msg_id > greatest(i.above, c.cold_msg_id)
+                AND msg_id < i.below AND {SHOWN} ORDER BY msg_id DESC LIMIT $7::bigint) x) n",
         control = Kind::Recall.number(),
         normal = Status::Normal.number(),
         hidden = is_hidden("x", "i.user_id"),
+        before = countable_up_to("x.cid", "x.msg_id - 1"),
     );
     let of = |at: usize| looks.get(at).ok_or_else(|| Error::internal("a preview has no place"));
     let pairs = asked.iter().map(|(at, _)| Ok(&of(*at)?.pair)).collect::<Result<Vec<&Pair>>>()?;
@@ -184,11 +186,22 @@ async fn find_cold<R: Redis, P: Postgres>(
     parameters.push(Value::Integers(above));
     parameters.push(Value::Integers(asked.iter().map(|(_, below)| Some(below.to_sql())).collect()));
     parameters.push(limits::PREVIEW_LOOK_MAX.into());
-    for mut row in store.database(database)?.query(&statement, parameters).await? {
-        let (at, id) = (row.count()? as usize, row.msg_id()?);
-        if let Some(look) = looks.get_mut(at).filter(|look| look.found.len() < PUSH_PREVIEW_MAX) {
-            look.found.push(id);
+    let db = store.database(database)?;
+    for mut row in db.query(&statement, parameters).await? {
+        let at = row.count()? as usize;
+        let (cold, end, looked) = (Cold { db, cid: row.msg_id()? }, row.msg_id()?, row.count()?);
+        let in_rows = row.text()?;
+        let below = asked.iter().find(|(asked, _)| *asked == at).map_or(MsgId::MAX, |(_, below)| *below);
+        let Some(look) = looks.get_mut(at) else { continue };
+        look.found.extend(in_rows.split(',').filter_map(|id| id.parse().ok().and_then(MsgId::new)));
+        let most = limits::PREVIEW_LOOK_MAX.saturating_sub(looked) as usize;
+        if look.found.len() < PUSH_PREVIEW_MAX && most > 0 {
+            let user = look.pair.1.as_str();
+            let hidden = cold.hidden(user).await?;
+            let found = cold.newest_of_others(user, look.above, below.min(after(end)), most).await?;
+            look.found.extend(found.into_iter().filter(|id| !hidden.contains(id)));
         }
+        look.found.truncate(PUSH_PREVIEW_MAX);
     }
     Ok(())
 }

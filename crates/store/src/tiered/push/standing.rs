@@ -1,5 +1,6 @@
 //! Where users stand in conversations: many users at once, each in one conversation.
 
+use super::super::cold::Cold;
 use super::super::keys::Place;
 use super::super::view::Member;
 use super::super::{Tiered, home, limits, persist, read, retention, script, stamp};
@@ -90,16 +91,29 @@ impl Standing {
         partition: u8,
         since: Since,
     ) -> Result<()> {
-        const STATEMENT: &str = "
-            SELECT msg_id, countable FROM message WHERE cid = $1::bigint AND msg_id > $2::bigint
-            ORDER BY msg_id LIMIT 1";
         if !self.reaches_expired(since) || self.hot.number() <= self.expired.number() + 1 {
             return Ok(());
         }
-        let parameters = crate::params![self.cid, self.expired];
-        let mut rows = store.sql(partition).await?.query(STATEMENT, parameters).await?;
-        let cold = rows.first_mut().map(|row| Ok::<_, Error>((row.msg_id()?, row.count()?))).transpose()?;
-        self.oldest = [self.oldest, cold].into_iter().flatten().min();
+        self.find_oldest(store.sql(partition).await?).await
+    }
+
+    /// Looks in SQL for the oldest message that has not expired.
+    async fn find_oldest<P: Postgres>(&mut self, db: &P) -> Result<()> {
+        const STATEMENT: &str = "
+            SELECT (c.cold_msg_id > $2::bigint)::int, m.msg_id, m.countable FROM conversation c
+            LEFT JOIN LATERAL (SELECT msg_id, countable FROM message WHERE cid = c.cid AND msg_id > $2::bigint
+                ORDER BY msg_id LIMIT 1) m ON true
+            WHERE c.cid = $1::bigint";
+        let mut rows = db.query(STATEMENT, crate::params![self.cid, self.expired]).await?;
+        let Some(row) = rows.first_mut() else { return Ok(()) };
+        let begins_in_cold = row.flag()?;
+        let in_rows = row.opt_msg_id()?.zip(row.opt_int()?.map(i64::unsigned_abs));
+        let in_cold = match begins_in_cold {
+            true => Cold { db, cid: self.cid }.oldest(self.expired, MsgId::MAX).await?,
+            false => None,
+        };
+        let in_cold = in_cold.map(|record| (record.msg_id, record.countable));
+        self.oldest = [self.oldest, in_rows, in_cold].into_iter().flatten().min();
         Ok(())
     }
 }
@@ -259,7 +273,8 @@ async fn in_sql<R: Redis, P: Postgres>(
                 SELECT msg_id FROM hidden x WHERE cid = c.cid AND user_id = m.user_id AND counts = 1
                     AND msg_id > greatest(m.read_msg_id, e.expired) AND NOT EXISTS (SELECT 1 FROM revision
                         WHERE cid = x.cid AND msg_id = x.msg_id AND countable > 0)
-                ORDER BY msg_id LIMIT 100) h), e.expired
+                ORDER BY msg_id LIMIT 100) h), e.expired,
+            (c.cold_msg_id > e.expired AND m.read_msg_id < e.expired)::int
         FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[]) AS i(at, tenant, name, user_id)
         JOIN conversation c ON c.tenant = i.tenant AND c.name = i.name
         JOIN member m ON m.cid = c.cid AND m.user_id = i.user_id
@@ -271,9 +286,14 @@ async fn in_sql<R: Redis, P: Postgres>(
     let mut parameters = vec![Value::Integers(asked.iter().map(|(at, _)| Some(*at as i64)).collect())];
     parameters.extend(names(asked.iter().map(|(_, pair)| *pair)));
     parameters.push(retention::times_in_sql(store, tenant));
-    for mut row in store.database(database)?.query(&statement, parameters).await? {
+    let db = store.database(database)?;
+    for mut row in db.query(&statement, parameters).await? {
         let at = row.count()? as usize;
-        place_in(found, at, Some(Standing::of_row(&mut row)?));
+        let mut standing = Standing::of_row(&mut row)?;
+        if row.flag()? {
+            standing.find_oldest(db).await?;
+        }
+        place_in(found, at, Some(standing));
     }
     Ok(())
 }

@@ -42,6 +42,9 @@ const MESSAGES: &str = "
             SELECT cid, msg_id FROM message WHERE cid = c.cid LIMIT $2::bigint) x
         WHERE (c.cid >> 14) & 255 = $1::bigint LIMIT $2::bigint) d
     WHERE m.cid = d.cid AND m.msg_id = d.msg_id RETURNING 1";
+const SEGMENTS: &str = "
+    DELETE FROM segment WHERE ctid = ANY (ARRAY(SELECT s.ctid FROM conversation c JOIN segment s ON s.cid = c.cid
+        WHERE (c.cid >> 14) & 255 = $1::bigint LIMIT $2::bigint)) RETURNING 1";
 /// The last ones: the others are found by them.
 const CONVERSATIONS: &str = "
     DELETE FROM conversation WHERE ctid = ANY (ARRAY(SELECT ctid FROM conversation
@@ -53,7 +56,7 @@ pub(super) async fn clear<P: Postgres>(db: &P) -> Result<()> {
     const STATE: &str = "DELETE FROM partition_state WHERE partition = $1::bigint AND home <> 1";
     for mut row in db.query(LEFT, Vec::new()).await? {
         let partition = home::partition(&mut row)?;
-        for statement in CHANGING.into_iter().chain([MESSAGES, CONVERSATIONS]) {
+        for statement in CHANGING.into_iter().chain([SEGMENTS, MESSAGES, CONVERSATIONS]) {
             repeat(db, partition, statement).await?;
         }
         db.query(STATE, params![u64::from(partition)]).await?;

@@ -27,7 +27,8 @@ pub(super) const CONVERSATIONS: Table = Table {
         ON CONFLICT (cid) DO UPDATE SET kind = excluded.kind, history = excluded.history,
             member_count = excluded.member_count, head_msg_id = excluded.head_msg_id,
             head_seq = excluded.head_seq, head_countable = excluded.head_countable,
-            shown_msg_id = excluded.shown_msg_id,
+            shown_msg_id = excluded.shown_msg_id, cold_msg_id = excluded.cold_msg_id, cold = excluded.cold,
+            cold_version = excluded.cold_version, cold_look = excluded.cold_look,
             head_epoch = excluded.head_epoch, stored = excluded.stored, update_time = excluded.update_time,
             retention_ms = excluded.retention_ms, legal_hold = excluded.legal_hold,
             oldest_msg_id = excluded.oldest_msg_id",
@@ -48,6 +49,25 @@ pub(super) const MESSAGES: Table = Table {
     start: "0",
     insert: "
         INSERT INTO message SELECT * FROM json_populate_recordset(NULL::message, $1::text::json)
+        ON CONFLICT DO NOTHING",
+};
+
+/// What is packed is not unpacked to be measured.
+pub(super) const SEGMENTS: Table = Table {
+    rows: "
+        SELECT * FROM (
+            SELECT s.*, sum(length(s.blob)) OVER (ORDER BY s.cid, s.last_id) - length(s.blob) AS before
+            FROM (SELECT s.* FROM (SELECT cid FROM conversation WHERE (cid >> 14) & 255 = $1::bigint
+                    AND cid BETWEEN $2::bigint AND $5::bigint ORDER BY cid) c
+                CROSS JOIN LATERAL (SELECT * FROM segment WHERE cid = c.cid
+                    AND last_id > CASE WHEN c.cid = $2::bigint THEN $3::text::bigint ELSE 0 END
+                    ORDER BY last_id LIMIT $4::bigint) s
+                ORDER BY c.cid, s.last_id LIMIT $4::bigint) s) sized
+        WHERE before < {bytes} ORDER BY cid, last_id",
+    keys: "x.cid, x.last_id::text",
+    start: "0",
+    insert: "
+        INSERT INTO segment SELECT * FROM json_populate_recordset(NULL::segment, $1::text::json)
         ON CONFLICT DO NOTHING",
 };
 

@@ -1,20 +1,20 @@
 //! The move of one partition.
 //!
 //! Conversations and messages are copied first, while the old database goes on; what is left is what has come
-//! since, and what was revised, which the trace of revisions tells. Then the old database lets go of the
-//! partition: it takes nothing more for it, and its rows stay as they are for readers. What changes is copied
-//! whole, messages are compared conversation by conversation and levelled, those that were revised are copied
+//! since, what has moved into segments, and what was revised, which the trace of revisions tells. Then the old database
+//! lets go of the partition: it takes nothing more for it, and its rows stay as they are for readers. What changes is
+//! copied whole, messages are compared conversation by conversation and levelled, those that were revised are copied
 //! once more, and the new database takes the partition over, with the clock that the old one has got to. Redis is
 //! told last.
 
 use super::super::Tiered;
 use super::super::home::{Move, note};
 use super::super::limits::{ATTEMPTS_MAX, MOVE_ROWS_MAX};
-use super::clear;
 use super::copy::{
     ALIASES, AUDIT, CONVERSATIONS, DEVICES, HIDDEN, LATE, MEMBERS, MESSAGES, POSITIONS, REVISED, REVISIONS,
     USER_SETTINGS, Way, copy, copy_all,
 };
+use super::{clear, segments};
 use crate::params;
 use crate::postgres::Postgres;
 use crate::redis::Redis;
@@ -33,6 +33,7 @@ pub(super) async fn move_one<R: Redis, P: Postgres>(
     copy_all(&way, &CONVERSATIONS).await?;
     copy(&way, &MESSAGES, last_copied(&way).await?, MsgId::MAX).await?;
     level(&way).await?;
+    segments::level(&way).await?;
     let this = Move::new(to, store.random_name(), store.now_ms());
     if !let_go(&way, &this).await? {
         return Ok(false);
@@ -43,6 +44,7 @@ pub(super) async fn move_one<R: Redis, P: Postgres>(
         copy_all(&way, &table).await?;
     }
     level(&way).await?;
+    segments::level(&way).await?;
     copy_all(&way, &REVISED).await?;
     verify(&way).await?;
     if !take_over(&way, &this).await? {
@@ -155,10 +157,11 @@ async fn verify<P: Postgres>(way: &Way<'_, P>) -> Result<()> {
         if counts(way.from, way.partition).await? != counts(way.to, way.partition).await? {
             return Err(differ(way.partition));
         }
-        if messages_are_equal(way).await? {
+        if messages_are_equal(way).await? && segments::are_equal(way).await? {
             return Ok(());
         }
         level(way).await?;
+        segments::level(way).await?;
     }
     Err(differ(way.partition))
 }
