@@ -57,8 +57,18 @@ pub struct Member {
 pub struct ExportCursor {
     /// The conversation that has been come to; none: it begins.
     pub conversation: Option<ConversationId>,
-    /// The last message of it that was given, in the order of `clientMsgId`; none: it is done.
-    pub after: Option<Sent>,
+    /// How far it has been looked through; none: it is done.
+    pub after: Option<Reached>,
+}
+
+/// How far a conversation has been looked through for what a user has sent: first in the order of [`Sent`], and then the
+/// cold part in the order of ids.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reached {
+    /// This was the last message that was given.
+    Sent(Sent),
+    /// The cold part up to this message. `has_own`: something of the user was in the conversation.
+    Cold { up_to: MsgId, has_own: bool },
 }
 
 /// A message by the order in which a user's own are read.
@@ -86,12 +96,28 @@ impl ExportCursor {
         let after = match after {
             "" => None,
             after => {
-                let (msg_id, client_msg_id) = after.split_once('/')?;
-                let msg_id = msg_id.parse().ok().and_then(MsgId::new)?;
-                Some(Sent { client_msg_id: client_msg_id.to_owned(), msg_id })
+                let (msg_id, rest) = after.split_once('/')?;
+                Some(if msg_id.is_empty() { Reached::cold(rest)? } else { Reached::sent(msg_id, rest)? })
             }
         };
         Some(Self { conversation: Some(ConversationId::parse(name).ok()?), after })
+    }
+}
+
+impl Reached {
+    fn sent(msg_id: &str, client_msg_id: &str) -> Option<Self> {
+        let msg_id = msg_id.parse().ok().and_then(MsgId::new)?;
+        Some(Self::Sent(Sent { client_msg_id: client_msg_id.to_owned(), msg_id }))
+    }
+
+    fn cold(text: &str) -> Option<Self> {
+        let (up_to, has_own) = text.split_once('/')?;
+        let has_own = match has_own {
+            "0" => false,
+            "1" => true,
+            _ => return None,
+        };
+        Some(Self::Cold { up_to: up_to.parse().ok().and_then(MsgId::new)?, has_own })
     }
 }
 
@@ -100,7 +126,8 @@ impl fmt::Display for ExportCursor {
         let Some(conversation) = &self.conversation else { return Ok(()) };
         write!(f, "{conversation}/")?;
         match &self.after {
-            Some(sent) => write!(f, "{}/{}", sent.msg_id, sent.client_msg_id),
+            Some(Reached::Sent(sent)) => write!(f, "{}/{}", sent.msg_id, sent.client_msg_id),
+            Some(Reached::Cold { up_to, has_own }) => write!(f, "/{up_to}/{}", u8::from(*has_own)),
             None => Ok(()),
         }
     }
@@ -115,11 +142,17 @@ mod tests {
         #[test]
         fn cursors_come_back(
             name in prop::option::of("[a-z.:@-]{1,64}"),
-            sent in prop::option::of(("\\PC{1,64}", 0..=MsgId::MAX.number())),
+            reached in prop::option::of(("\\PC{1,64}", 0..=MsgId::MAX.number(), 0..3)),
         ) {
-            let sent = sent.map(|(client_msg_id, number)| Sent { client_msg_id, msg_id: MsgId::new(number).unwrap() });
+            let reached = reached.map(|(client_msg_id, number, kind)| {
+                let msg_id = MsgId::new(number).unwrap();
+                match kind {
+                    0 => Reached::Sent(Sent { client_msg_id, msg_id }),
+                    kind => Reached::Cold { up_to: msg_id, has_own: kind == 1 },
+                }
+            });
             let conversation = name.map(|name| ConversationId::parse(name).unwrap());
-            let after = sent.filter(|_| conversation.is_some());
+            let after = reached.filter(|_| conversation.is_some());
             let cursor = ExportCursor { conversation, after };
             prop_assert_eq!(ExportCursor::parse(&cursor.to_string()), Ok(cursor));
         }
@@ -134,7 +167,19 @@ mod tests {
 
     #[test]
     fn what_is_none_is_refused() {
-        for text in ["c", "/", "/1/x", "c/x", "c/x/1", "c/1", "ü/", "c/9223372036854775808/x"] {
+        for text in [
+            "c",
+            "/",
+            "/1/x",
+            "c/x",
+            "c/x/1",
+            "c/1",
+            "ü/",
+            "c/9223372036854775808/x",
+            "c//1",
+            "c//1/2",
+            "c///1",
+        ] {
             assert!(ExportCursor::parse(text).is_err(), "{text}");
         }
     }

@@ -64,6 +64,8 @@ pub enum FeedCursor {
 /// What was kept when the walk began, conversation by conversation in the order of their ids.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Walk {
+    /// What was taken in after this stamp; none: everything.
+    pub above: MsgId,
     /// Up to where what was kept then goes; what is above comes after the walk.
     pub up_to: MsgId,
     /// The conversation that has been come to; none: the walk begins.
@@ -109,8 +111,17 @@ impl FeedCursor {
                     "" => None,
                     name => Some(ConversationId::parse(name).ok()?),
                 };
-                Some(Self::Walk(Walk { up_to: first, conversation, after: number(after)? }))
+                Some(Self::Walk(Walk {
+                    above: MsgId::NONE,
+                    up_to: first,
+                    conversation,
+                    after: number(after)?,
+                }))
             }
+            "c" => match Self::read(&format!("w.{rest}"))? {
+                Self::Walk(walk) if !first.is_none() => Some(Self::Walk(Walk { above: first, ..walk })),
+                _ => None,
+            },
             _ => None,
         }
     }
@@ -126,7 +137,11 @@ impl fmt::Display for FeedCursor {
             Self::Tail(place) => write!(f, "t.{}.{}", place.stamp, place.msg_id),
             Self::Walk(walk) => {
                 let name = walk.conversation.as_ref().map_or("", ConversationId::as_str);
-                write!(f, "w.{}.{}.{name}", walk.up_to, walk.after)
+                match walk.above.is_none() {
+                    true => write!(f, "w.")?,
+                    false => write!(f, "c.{}.", walk.above)?,
+                }
+                write!(f, "{}.{}.{name}", walk.up_to, walk.after)
             }
         }
     }
@@ -145,10 +160,12 @@ mod tests {
         let name = prop::option::of("[a-z.:@-]{1,64}");
         prop_oneof![
             (id(), id()).prop_map(|(stamp, msg_id)| FeedCursor::Tail(FeedPlace { stamp, msg_id })),
-            (id(), id(), name).prop_map(|(up_to, after, name)| {
-                let conversation = name.map(|name| ConversationId::parse(name).unwrap());
-                FeedCursor::Walk(Walk { up_to, conversation, after })
-            }),
+            (prop_oneof![Just(MsgId::NONE), id()], id(), id(), name).prop_map(
+                |(above, up_to, after, name)| {
+                    let conversation = name.map(|name| ConversationId::parse(name).unwrap());
+                    FeedCursor::Walk(Walk { above, up_to, conversation, after })
+                }
+            ),
         ]
     }
 
@@ -159,7 +176,7 @@ mod tests {
         }
 
         #[test]
-        fn any_other_text_is_refused_and_never_a_crash(text in "[wt.0-9a-c]{0,30}|.*") {
+        fn any_other_text_is_refused_and_never_a_crash(text in "[wtc.0-9a-c]{0,30}|.*") {
             if let Ok(Some(cursor)) = FeedCursor::parse(&text) {
                 prop_assert_eq!(FeedCursor::parse(&cursor.to_string()), Ok(Some(cursor)));
             }
@@ -169,7 +186,7 @@ mod tests {
     #[test]
     fn the_longest_cursor_fits_and_what_is_none_is_refused() {
         let name = "x".repeat(crate::limits::NAME_CHARS_MAX);
-        let longest = format!("w.{}.{}.{name}", MsgId::MAX, MsgId::MAX);
+        let longest = format!("c.{0}.{0}.{0}.{name}", MsgId::MAX);
         assert!(matches!(FeedCursor::parse(&longest), Ok(Some(FeedCursor::Walk(_)))));
         assert_eq!(FeedCursor::parse(""), Ok(None));
         for text in [
@@ -180,6 +197,9 @@ mod tests {
             "w.1.2",
             "w.1.x.c",
             "w.1.2.ü",
+            "c.0.1.2.",
+            "c.1.2.x.",
+            "c.1.t.2",
             "x.1.2",
             "t.9223372036854775808.1",
         ] {

@@ -46,8 +46,8 @@ pub const LIST_CURSOR_CHARS_MAX: usize = 20 + 1 + NAME_CHARS_MAX;
 pub const GLOBAL_CURSOR_CHARS_MAX: usize = EPOCH_CHARS_MAX + 3 * 21 + 2 * 64 * (21 + 11);
 /// Changed conversations in one answer of `sync/global` when the caller names no number.
 pub const GLOBAL_ITEMS_DEFAULT: u32 = 100;
-/// Longest cursor of the feed, in characters: its kind, two decimal 63-bit numbers and a name.
-pub const FEED_CURSOR_CHARS_MAX: usize = 1 + 2 * (1 + 19) + 1 + NAME_CHARS_MAX;
+/// Longest cursor of the feed, in characters: its kind, three decimal 63-bit numbers and a name.
+pub const FEED_CURSOR_CHARS_MAX: usize = 1 + 3 * (1 + 19) + 1 + NAME_CHARS_MAX;
 /// Events in one part of the feed when the caller names no number: an index wants to catch up.
 pub const FEED_EVENTS_DEFAULT: u32 = PAGE_ITEMS_MAX;
 /// Conversations that one part of the feed walks over, where few of them have anything.
@@ -61,6 +61,8 @@ pub const EXPORT_CURSOR_CHARS_MAX: usize = NAME_CHARS_MAX + 1 + 19 + 1 + CLIENT_
 pub const EXPORT_CONVERSATIONS_MAX: usize = 200;
 /// Hidden messages of a user that one part of an export names, or all of one conversation.
 pub const EXPORT_HIDDEN_MAX: usize = 10_000;
+/// Cold segments that one part of an export or an erasure looks through for what a user has sent: each is unpacked.
+pub const EXPORT_SEGMENTS_MAX: usize = 8;
 /// Conversations from which one part of an erasure takes something: a statement and a wait for the disk each.
 pub const ERASE_CONVERSATIONS_MAX: usize = 50;
 /// Messages of which one part of an erasure takes the content: some milliseconds of a statement.

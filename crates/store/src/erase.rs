@@ -2,10 +2,10 @@
 //! goes, and at the end what is kept of the user alone. Repeated, each part changes nothing more. What is under legal hold
 //! stays and is named; once it is held no more, that is all that is left to do.
 
-use crate::export::{Own, Owned};
+use crate::export::{Own, Owned, Sendings, sendings};
 use crate::feed::Kept;
 use im_domain::erase::{Erased, tenant_is_held};
-use im_domain::export::{ExportCursor, Sent};
+use im_domain::export::{ExportCursor, Reached, Sent};
 use im_domain::limits::{ERASE_CONVERSATIONS_MAX, ERASE_MESSAGES_MAX, EXPORT_CONVERSATIONS_MAX};
 use im_domain::retention::Retention;
 use im_domain::storage::Actor;
@@ -67,10 +67,11 @@ pub(crate) async fn part(
         kept.remove(0);
     }
     let after = cursor.after.as_ref().filter(|_| is_begun);
-    let mut own = source.own(user, &kept, after, ERASE_MESSAGES_MAX + 1).await?;
+    let Sendings { mut own, end } = sendings(source, user, &kept, after, ERASE_MESSAGES_MAX + 1).await?;
     let is_cut = own.len() > ERASE_MESSAGES_MAX;
     own.truncate(ERASE_MESSAGES_MAX);
-    let work = Work { source, by, user, kept: &kept, own: &own, is_cut, is_begun: after.is_some() };
+    let last = own.last().filter(|_| is_cut).map(|last| (last.at, last.reached.clone()));
+    let work = Work { source, by, user, kept: &kept, own: &own, cut: last.or(end), had_own: had_own(after) };
     let done = work.run().await?;
     let has_more = done.after.is_some() || !is_last || done.conversations < kept.len();
     if !has_more {
@@ -82,6 +83,10 @@ pub(crate) async fn part(
     Ok(Erased { messages: done.messages, held: done.held, cursor, has_more })
 }
 
+fn had_own(after: Option<&Reached>) -> bool {
+    matches!(after, Some(Reached::Sent(_) | Reached::Cold { has_own: true, .. }))
+}
+
 /// What one part may do.
 struct Work<'a, S> {
     source: &'a S,
@@ -89,10 +94,10 @@ struct Work<'a, S> {
     user: &'a UserId,
     kept: &'a [Kept],
     own: &'a [Own],
-    /// There are more messages than `own` has, in the conversation of its last one or later.
-    is_cut: bool,
+    /// The conversation in which there may be more than `own` has, and how far it has been looked through.
+    cut: Option<(usize, Reached)>,
     /// Something was erased in the first conversation before.
-    is_begun: bool,
+    had_own: bool,
 }
 
 /// What one part has done.
@@ -100,8 +105,8 @@ struct Work<'a, S> {
 struct Done {
     /// How many of the part's conversations have been come to.
     conversations: usize,
-    /// The last message that was erased of a conversation that has more of them.
-    after: Option<Sent>,
+    /// How far the last of them has been looked through, if there may be more in it.
+    after: Option<Reached>,
     messages: u64,
     held: Vec<ConversationId>,
 }
@@ -111,15 +116,17 @@ impl<S: Eraser> Work<'_, S> {
     async fn run(&self) -> Result<Done> {
         let known = self.source.memberships(self.user, self.kept).await?;
         let known: BTreeSet<&ConversationId> = known.iter().map(|one| &one.conversation).collect();
-        let cut = self.own.last().filter(|_| self.is_cut).map(|last| last.at);
+        let cut = self.cut.as_ref().map(|(at, _)| *at);
         let (mut done, mut erasures) = (Done::default(), 0);
         for (at, kept) in self.kept.iter().enumerate().take(cut.map_or(self.kept.len(), |cut| cut + 1)) {
             let sent: Vec<Sent> =
                 self.own.iter().filter(|own| own.at == at).map(|own| own.sent.clone()).collect();
             let leaves = cut != Some(at);
-            let is_begun = at == 0 && self.is_begun;
+            let is_begun = at == 0 && self.had_own;
+            done.after = self.cut.as_ref().filter(|_| !leaves).map(|(_, reached)| reached.clone());
             if !sent.is_empty() || (leaves && (is_begun || known.contains(&kept.name))) {
                 if erasures == ERASE_CONVERSATIONS_MAX {
+                    done.after = None;
                     return Ok(done);
                 }
                 erasures += 1;
@@ -137,12 +144,12 @@ impl<S: Eraser> Work<'_, S> {
 impl Done {
     fn note(&mut self, erasure: &Erasure<'_>, outcome: Outcome) {
         match outcome {
-            Outcome::Erased => {
-                self.messages += erasure.sent.len() as u64;
-                self.after = erasure.sent.last().filter(|_| !erasure.leaves).cloned();
-            }
+            Outcome::Erased => self.messages += erasure.sent.len() as u64,
             // Whatever else the user has said in it stays as well.
-            Outcome::Held => self.held.push(erasure.kept.name.clone()),
+            Outcome::Held => {
+                self.held.push(erasure.kept.name.clone());
+                self.after = None;
+            }
         }
     }
 }

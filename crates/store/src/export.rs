@@ -2,12 +2,14 @@
 //! the user may have left any, and each is asked by an index for what the user has sent.
 
 use crate::feed::{Home, Kept, Source};
-use im_domain::export::{Export, ExportCursor, Membership, Sent};
-use im_domain::limits::{EXPORT_CONVERSATIONS_MAX, EXPORT_HIDDEN_MAX, PAGE_CONTENT_BYTES_MAX};
+use im_domain::export::{Export, ExportCursor, Membership, Reached, Sent};
+use im_domain::limits::{
+    EXPORT_CONVERSATIONS_MAX, EXPORT_HIDDEN_MAX, EXPORT_SEGMENTS_MAX, PAGE_CONTENT_BYTES_MAX,
+};
 use im_domain::message::Message;
 use im_domain::storage::Actor;
 use im_domain::{ConversationId, Error, MsgId, Result, UserId};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 pub(crate) fn may_export(actor: &Actor) -> Result<()> {
     match actor.privileged {
@@ -21,6 +23,33 @@ pub(crate) struct Own {
     /// Which of the conversations asked about it is in.
     pub at: usize,
     pub sent: Sent,
+    /// How far its conversation has been looked through with it.
+    pub reached: Reached,
+}
+
+impl Own {
+    pub fn row(at: usize, sent: Sent) -> Self {
+        Self { at, reached: Reached::Sent(sent.clone()), sent }
+    }
+}
+
+/// Which part of the cold part of a conversation is looked through.
+#[derive(Clone, Copy)]
+pub(crate) struct ColdPart {
+    pub above: MsgId,
+    /// Segments at the most.
+    pub segments: usize,
+    /// Messages that are enough.
+    pub count: usize,
+}
+
+/// What a user has sent in the cold part of a conversation, as far as that was looked through.
+pub(crate) struct OwnCold {
+    pub sent: Vec<Sent>,
+    /// Segments looked through.
+    pub segments: usize,
+    /// Up to which message; none: to its end.
+    pub up_to: Option<MsgId>,
 }
 
 /// What an engine reads of a user.
@@ -34,10 +63,13 @@ pub(crate) trait Owned: Source {
     /// What has expired is left out.
     async fn hidden(&self, user: &UserId, kept: &[Kept], count: usize) -> Result<Vec<(usize, MsgId)>>;
 
-    /// What the user has sent in conversations, in their order, and in each in the order of [`Sent`]; in the first after
-    /// `after`. Up to `count`; no control messages.
+    /// What the user has sent in conversations that are rows, in their order, and in each in the order of [`Sent`]; in the
+    /// first after `after`. Up to `count`; no control messages.
     async fn own(&self, user: &UserId, kept: &[Kept], after: Option<&Sent>, count: usize)
     -> Result<Vec<Own>>;
+
+    /// What the user has sent in the cold part of a conversation, by id; rows there may be among it.
+    async fn own_cold(&self, user: &UserId, kept: &Kept, part: ColdPart) -> Result<OwnCold>;
 }
 
 /// One part, without the profile.
@@ -62,19 +94,87 @@ pub(crate) async fn part(
         kept.truncate(told_before + room);
         is_last = false;
     }
-    let own = source.own(user, &kept, after, limit as usize + 1).await?;
+    let Sendings { own, end } = sendings(source, user, &kept, after, limit as usize + 1).await?;
     let (messages, taken) = messages(source, &kept, &own, limit).await?;
     let cut = own.get(taken).and_then(|_| own.get(taken.checked_sub(1)?));
-    let last = cut.map_or(kept.len(), |last| last.at + 1);
+    let cut = cut.map(|last| (last.at, last.reached.clone())).or(end);
+    let last = cut.as_ref().map_or(kept.len(), |(at, _)| at + 1);
     let told = kept.get(told_before..last).unwrap_or_default();
     let memberships = hidden.add_to(source.memberships(user, told).await?, told);
     let conversation = last.checked_sub(1).and_then(|last| kept.get(last)).map(|last| last.name.clone());
-    let cursor = ExportCursor {
-        conversation: conversation.or(cursor.conversation),
-        after: cut.map(|last| last.sent.clone()),
-    };
     let has_more = cut.is_some() || !is_last;
+    let after = cut.map(|(_, reached)| reached);
+    let cursor = ExportCursor { conversation: conversation.or(cursor.conversation), after };
     Ok(Export { profile: None, memberships, messages, cursor, has_more })
+}
+
+/// What a user has sent in conversations, as far as they were looked through.
+pub(crate) struct Sendings {
+    pub own: Vec<Own>,
+    /// Where that ended before all of them were.
+    pub end: Option<(usize, Reached)>,
+}
+
+/// What the user has sent: in each conversation first what are rows, then what is packed. Up to `count`.
+pub(crate) async fn sendings(
+    source: &impl Owned,
+    user: &UserId,
+    kept: &[Kept],
+    after: Option<&Reached>,
+    count: usize,
+) -> Result<Sendings> {
+    let rows = match after {
+        Some(Reached::Cold { .. }) => {
+            let rest = kept.get(1..).unwrap_or_default();
+            let mut rows = source.own(user, rest, None, count).await?;
+            rows.iter_mut().for_each(|own| own.at += 1);
+            rows
+        }
+        Some(Reached::Sent(sent)) => source.own(user, kept, Some(sent), count).await?,
+        None => source.own(user, kept, None, count).await?,
+    };
+    let cut = rows.last().map(|last| last.at).filter(|_| rows.len() >= count);
+    let mut rows = rows.into_iter().peekable();
+    let (mut own, mut segments) = (Vec::new(), EXPORT_SEGMENTS_MAX);
+    for (at, one) in kept.iter().enumerate() {
+        let begun = own.len();
+        while let Some(row) = rows.next_if(|row| row.at == at) {
+            own.push(row);
+        }
+        if own.len() >= count || cut == Some(at) {
+            break;
+        }
+        if one.cold.is_none() {
+            continue;
+        }
+        let (above, had_own) = match after.filter(|_| at == 0) {
+            Some(Reached::Cold { up_to, has_own }) => (*up_to, *has_own),
+            Some(Reached::Sent(_)) => (MsgId::NONE, true),
+            None => (MsgId::NONE, false),
+        };
+        if segments == 0 {
+            return Ok(Sendings {
+                end: Some((at, Reached::Cold { up_to: above, has_own: had_own || own.len() > begun })),
+                own,
+            });
+        }
+        let part = ColdPart { above, segments, count: count - own.len() };
+        let cold = source.own_cold(user, one, part).await?;
+        segments = segments.saturating_sub(cold.segments);
+        let rows: BTreeSet<MsgId> = own.iter().skip(begun).map(|own: &Own| own.sent.msg_id).collect();
+        for sent in cold.sent.into_iter().filter(|sent| !rows.contains(&sent.msg_id)) {
+            own.push(Own { at, reached: Reached::Cold { up_to: sent.msg_id, has_own: true }, sent });
+        }
+        if own.len() >= count {
+            own.truncate(count);
+            break;
+        }
+        if let Some(up_to) = cold.up_to {
+            let has_own = had_own || own.len() > begun;
+            return Ok(Sendings { end: Some((at, Reached::Cold { up_to, has_own })), own });
+        }
+    }
+    Ok(Sendings { own, end: None })
 }
 
 /// What a user has hidden in conversations.

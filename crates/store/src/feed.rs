@@ -1,7 +1,8 @@
 //! The feed of changes, over what an engine reads of its tables.
 //!
 //! First a walk over what is kept, conversation by conversation; then the tail, in the order in which the store took
-//! things in, up to a horizon below which nothing is added any more. What comes late has a place of its own there.
+//! things in, up to a horizon below which nothing is added any more. What comes late has a place of its own there. The
+//! order of ids is that of rows; what has moved to cold segments before the tail has come there is walked to, too.
 
 use im_domain::feed::{Event, EventKind, Events, FeedCursor, FeedPlace, Walk};
 use im_domain::limits::{FEED_CONVERSATIONS_MAX, PAGE_CONTENT_BYTES_MAX};
@@ -16,6 +17,15 @@ pub(crate) struct Kept {
     pub home: Home,
     /// Its messages up to this one have expired.
     pub expired: MsgId,
+    /// Its messages up to this one may be in segments.
+    pub cold: MsgId,
+}
+
+/// What was taken in after one stamp and up to another.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Span {
+    pub above: MsgId,
+    pub up_to: MsgId,
 }
 
 /// Where a conversation is: the position of its database, and its number there.
@@ -51,6 +61,8 @@ pub(crate) struct Part {
     pub taken: Vec<Taken>,
     /// Up to where it was looked; none: up to the horizon.
     pub scanned: Option<FeedPlace>,
+    /// Something that comes here may have moved to segments, and is not among what was taken.
+    pub is_cold: bool,
 }
 
 /// What an engine reads for one part of the feed.
@@ -62,9 +74,13 @@ pub(crate) trait Source {
     /// Conversations of the tenant from `first` on, in the order of their ids, up to `count`.
     async fn conversations(&self, first: &str, count: usize) -> Result<Vec<Kept>>;
 
-    /// Messages of a conversation after `after` that were taken in up to `up_to` and have not expired, oldest first: up to
+    /// Messages of a conversation after `after` that were taken in within a span and have not expired, oldest first: up to
     /// one more than `limit`.
-    async fn messages(&self, kept: &Kept, after: MsgId, up_to: MsgId, limit: u32) -> Result<Vec<Message>>;
+    async fn messages(&self, kept: &Kept, after: MsgId, span: Span, limit: u32) -> Result<Vec<Message>>;
+
+    /// What came late of a conversation within a span, by the messages' ids: those after `after` that lie below it; up
+    /// to one more than `limit`.
+    async fn late(&self, kept: &Kept, after: MsgId, span: Span, limit: u32) -> Result<Vec<Taken>>;
 
     /// What was taken in after `at` and up to the horizon.
     async fn tail(&self, at: FeedPlace, limit: u32) -> Result<Part>;
@@ -74,12 +90,15 @@ pub(crate) trait Source {
 }
 
 pub(crate) async fn events(source: &impl Source, cursor: Option<FeedCursor>, limit: u32) -> Result<Events> {
-    let start = || Walk { up_to: source.horizon(), conversation: None, after: MsgId::NONE };
     match cursor {
-        None => walk(source, start(), limit).await,
+        None => walk(source, start(source, MsgId::NONE), limit).await,
         Some(FeedCursor::Walk(begun)) => walk(source, begun, limit).await,
         Some(FeedCursor::Tail(at)) => tail(source, at, limit).await,
     }
+}
+
+fn start(source: &impl Source, above: MsgId) -> Walk {
+    Walk { above, up_to: source.horizon(), conversation: None, after: MsgId::NONE }
 }
 
 async fn walk(source: &impl Source, walk: Walk, limit: u32) -> Result<Events> {
@@ -87,8 +106,9 @@ async fn walk(source: &impl Source, walk: Walk, limit: u32) -> Result<Events> {
     let conversations = source.conversations(first, FEED_CONVERSATIONS_MAX).await?;
     let is_last = conversations.len() < FEED_CONVERSATIONS_MAX;
     let at = |name: &ConversationId, after: MsgId| {
-        FeedCursor::Walk(Walk { up_to: walk.up_to, conversation: Some(name.clone()), after })
+        FeedCursor::Walk(Walk { conversation: Some(name.clone()), after, ..walk.clone() })
     };
+    let span = Span { above: walk.above, up_to: walk.up_to };
     let mut page = Page::new(limit);
     let mut cursor = FeedCursor::Walk(walk.clone());
     for kept in &conversations {
@@ -97,11 +117,7 @@ async fn walk(source: &impl Source, walk: Walk, limit: u32) -> Result<Events> {
         if after == MsgId::MAX {
             continue;
         }
-        let found = source.messages(kept, after, walk.up_to, page.left()).await?;
-        let count = found.len();
-        let taken = page.add_all(source, kept, found).await?;
-        if taken < count {
-            let last = page.last_of(kept).unwrap_or(after);
+        if let Some(last) = page.add_conversation(source, kept, after, span).await? {
             return Ok(Events { events: page.events, cursor: at(&kept.name, last), has_more: true });
         }
         cursor = at(&kept.name, MsgId::MAX);
@@ -119,22 +135,16 @@ async fn tail(source: &impl Source, at: FeedPlace, limit: u32) -> Result<Events>
         return Ok(Events { events: Vec::new(), cursor: FeedCursor::Tail(at), has_more: false });
     }
     let part = source.tail(at, limit).await?;
+    if part.is_cold {
+        return walk(source, start(source, at.stamp), limit).await;
+    }
     let is_cut = part.taken.len() > limit as usize;
     let scanned = part.taken.last().map(|last| last.place).filter(|_| is_cut).or(part.scanned);
-    let keys = part.taken.iter().flat_map(|taken| {
-        let about = taken.control.map(|control| (taken.kept.home, control.msg_id));
-        [Some((taken.kept.home, taken.place.msg_id)), about].into_iter().flatten()
-    });
-    let found = source.by_keys(keys.collect()).await?;
     let mut page = Page::new(limit);
-    let mut end = at;
-    for taken in &part.taken {
-        // What has expired meanwhile is passed over.
-        let message = found.get(&(taken.kept.home, taken.place.msg_id)).cloned();
-        if message.is_some_and(|message| !page.add_taken(taken, message, &found)) {
-            return Ok(Events { events: page.events, cursor: FeedCursor::Tail(end), has_more: true });
-        }
-        end = taken.place;
+    let count = page.add_all_taken(source, &part.taken).await?;
+    if count < part.taken.len() {
+        let end = count.checked_sub(1).and_then(|last| part.taken.get(last)).map_or(at, |last| last.place);
+        return Ok(Events { events: page.events, cursor: FeedCursor::Tail(end), has_more: true });
     }
     let (end, has_more) = scanned.map_or((horizon, false), |scanned| (scanned, true));
     Ok(Events { events: page.events, cursor: FeedCursor::Tail(end), has_more })
@@ -155,6 +165,55 @@ impl Page {
 
     fn left(&self) -> u32 {
         u32::try_from(self.limit.saturating_sub(self.events.len())).unwrap_or(u32::MAX)
+    }
+
+    /// Adds what was taken in; gives how many were come to: all, or those before the first that there is no room for.
+    /// What has expired meanwhile is passed over.
+    async fn add_all_taken(&mut self, source: &impl Source, all: &[Taken]) -> Result<usize> {
+        let keys = all.iter().flat_map(|taken| {
+            let about = taken.control.map(|control| (taken.kept.home, control.msg_id));
+            [Some((taken.kept.home, taken.place.msg_id)), about].into_iter().flatten()
+        });
+        let mut found = source.by_keys(keys.collect()).await?;
+        // Of what is packed it is not known before what it is about.
+        let about = found.iter().filter_map(|((home, _), message)| Some((*home, message.control?.msg_id)));
+        let missing: Vec<Key> = about.filter(|key| !found.contains_key(key)).collect();
+        if !missing.is_empty() {
+            found.extend(source.by_keys(missing).await?);
+        }
+        for (at, taken) in all.iter().enumerate() {
+            let message = found.get(&(taken.kept.home, taken.place.msg_id)).cloned();
+            if message.is_some_and(|message| !self.add_taken(taken, message, &found)) {
+                return Ok(at);
+            }
+        }
+        Ok(all.len())
+    }
+
+    /// Adds what a conversation has after a message; gives the last message that there was room for, if there is more.
+    async fn add_conversation(
+        &mut self,
+        source: &impl Source,
+        kept: &Kept,
+        after: MsgId,
+        span: Span,
+    ) -> Result<Option<MsgId>> {
+        let mut last = after;
+        if !span.above.is_none() {
+            let left = self.left();
+            let late = source.late(kept, after, span, left).await?;
+            let count = self.add_all_taken(source, &late).await?;
+            last = count.checked_sub(1).and_then(|at| late.get(at)).map_or(after, |taken| taken.place.msg_id);
+            if count < late.len() || late.len() > left as usize {
+                return Ok(Some(last));
+            }
+        }
+        let found = source.messages(kept, last, span, self.left()).await?;
+        let count = found.len();
+        if self.add_all(source, kept, found).await? < count {
+            return Ok(Some(self.last_of(kept).unwrap_or(last).max(last)));
+        }
+        Ok(None)
     }
 
     /// As [`Self::add`], of the tail.

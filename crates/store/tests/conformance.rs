@@ -26,11 +26,13 @@ mod conformance {
     pub mod devices_model;
     pub mod embedded;
     pub mod erase;
+    pub mod erase_cold;
     pub mod erase_held;
     pub mod erase_secrets;
     pub mod erase_traces;
     pub mod export;
     pub mod feed;
+    pub mod feed_cold;
     pub mod feed_expired;
     pub mod feed_index;
     pub mod feed_late;

@@ -4,7 +4,7 @@
 use im_tests::client::Client;
 use im_tests::feed::Index;
 use im_tests::recall::{edit, every_way, shown_nowhere};
-use im_tests::routes::{CHANGES, ERASE, EXPORT, MEMBERS, PULL, VERSIONS};
+use im_tests::routes::{CHANGES, ERASE, EXPORT, MEMBERS, PULL, UPDATE, VERSIONS};
 use im_tests::shape;
 use im_tests::talk::{contents, group, say, say_many, send, text};
 use im_tests::tenant::Tenant;
@@ -48,6 +48,30 @@ async fn nothing_that_was_said_is_in_any_answer() {
     ann.ok(MEMBERS, json!({"conversationId": "room", "add": ["ben"]})).await;
     let again = say(&ben, "room", "first secret").await;
     assert_eq!(again["duplicate"], false, "the clientMsgId is a new one: {again}");
+}
+
+#[tokio::test]
+async fn what_is_held_stays_until_it_is_held_no_more() {
+    let tenant = Tenant::new("erase-held");
+    let (ann, ben, admin) = (tenant.user("ann"), tenant.user("ben"), tenant.admin());
+    for name in ["free", "held"] {
+        group(&ann, name, &["ben"]).await;
+        say(&ben, name, "a secret").await;
+    }
+    let hold = async |held: bool| {
+        admin.patient(UPDATE, json!({"conversationId": "held", "legalHold": held})).await;
+    };
+    hold(true).await;
+    for _ in 0..2 {
+        let part = admin.patient(ERASE, json!({"userId": "ben"})).await;
+        assert_eq!((&part["held"], shape::int(&part, "messages")), (&json!(["held"]), 1), "{part}");
+        assert_eq!(contents(&ben, "held").await, ["a secret"]);
+        assert_eq!(contents(&ann, "free").await, [""]);
+    }
+    hold(false).await;
+    let part = admin.patient(ERASE, json!({"userId": "ben"})).await;
+    assert_eq!((&part["held"], shape::int(&part, "messages")), (&json!([]), 2), "{part}");
+    assert_eq!(contents(&ann, "held").await, [""]);
 }
 
 #[tokio::test]

@@ -2,8 +2,8 @@
 //! that was taken back.
 
 use im_tests::client::Client;
-use im_tests::recall::{edit, recall};
-use im_tests::routes::{EXPORT, SYNC};
+use im_tests::recall::{edit, hide_of, recall};
+use im_tests::routes::{DELETE, EXPORT, SYNC};
 use im_tests::shape;
 use im_tests::talk::{group, say, say_many, send, text};
 use im_tests::tenant::Tenant;
@@ -55,6 +55,18 @@ async fn everything_of_a_user_and_nothing_of_others() {
     for limit in [1, 7] {
         assert_eq!(take_out(&admin, "ben", limit).await, (memberships.clone(), messages.clone()));
     }
+}
+
+#[tokio::test]
+async fn what_a_user_has_hidden_is_named() {
+    let tenant = Tenant::new("export-hidden");
+    let (ann, ben, admin) = (tenant.user("ann"), tenant.user("ben"), tenant.admin());
+    group(&ann, "room", &["ben"]).await;
+    let [first, second] = [say(&ann, "room", "one").await, say(&ben, "room", "two").await];
+    ben.patient(DELETE, hide_of("room", &[&first["msgId"], &second["msgId"]])).await;
+    let hidden = |memberships: &[Value]| memberships[0]["hiddenMsgIds"].clone();
+    assert_eq!(hidden(&take_out(&admin, "ben", 10).await.0), json!([first["msgId"], second["msgId"]]));
+    assert_eq!(hidden(&take_out(&admin, "ann", 10).await.0), json!([]));
 }
 
 #[tokio::test]

@@ -15,6 +15,9 @@ CREATE TABLE late (
 -- What is purged did not come late.
 CREATE INDEX late_message ON late (cid, msg_id);
 
+-- Where something has moved to segments that the feed may not have come to.
+CREATE INDEX conversation_cold ON conversation (tenant, cold_msg_id) WHERE cold_msg_id > 0;
+
 -- What a user has sent is found by the index of clientMsgIds, and what repeats one, by this. Few rows are in it.
 CREATE INDEX message_repeated ON message (cid, sender, client_msg_id, msg_id) WHERE copy_of IS NOT NULL;
 

@@ -17,5 +17,8 @@ CREATE TABLE late (
 -- What is purged has no place.
 CREATE INDEX late_message ON late (cid, msg_id);
 
+-- Where something has moved to segments that the feed may not have come to.
+CREATE INDEX conversation_cold ON conversation (tenant, cold_msg_id) WHERE cold_msg_id > 0;
+
 -- `subject`: whose data were looked at; '': nobody's alone.
 ALTER TABLE audit ADD COLUMN subject TEXT NOT NULL DEFAULT '';

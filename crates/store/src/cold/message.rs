@@ -1,13 +1,25 @@
 //! Cold messages as their readers see them.
 
 use im_domain::ext::Ext;
-use im_domain::message::{Action, ControlRef, Kind, Message, Quote, QuoteStatus, Status, summary_of_bytes};
+use im_domain::message::{
+    Action, ControlRef, FINGERPRINT_BYTES, Kind, Message, Quote, QuoteStatus, Status, summary_of_bytes,
+};
 use im_domain::{Error, MsgId, Result, UserId};
 use im_segment::Record;
 
 /// Whether readers see it: one that repeats another is left out.
 pub(crate) fn is_shown(record: &Record) -> bool {
     record.copy_of.unwrap_or_default().is_none()
+}
+
+/// Whether a user has said it; control messages are no sayings.
+pub(crate) fn is_own(record: &Record, user: &str) -> bool {
+    record.sender == user && record.control_msg_id.is_none()
+}
+
+/// Whether its sender was erased.
+pub(crate) fn is_erased(record: &Record) -> bool {
+    record.control_msg_id.is_none() && record.fingerprint == [0; FINGERPRINT_BYTES]
 }
 
 /// A message whose quote has yet to be looked up.

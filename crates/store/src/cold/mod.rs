@@ -4,7 +4,7 @@ mod message;
 mod pack;
 mod pick;
 
-pub(crate) use message::{is_shown, message, quote};
+pub(crate) use message::{is_erased, is_own, is_shown, message, quote};
 pub(crate) use pack::{Packed, pack};
 pub(crate) use pick::{Wanted, merge};
 

@@ -94,6 +94,11 @@ impl<P: Sqlite> Cold<'_, P> {
         Ok(rows.first_mut().map(Stored::read).transpose()?)
     }
 
+    /// The segment in which the first message after `id` is that is in any.
+    pub fn next(&self, id: MsgId) -> Result<Option<Stored>> {
+        self.segment(Wanted { above: id, below: MsgId::MAX, direction: Direction::Down, count: 1 }, &[])
+    }
+
     /// Messages by id; those that are in no segment are left out.
     pub fn find(&self, ids: &[MsgId]) -> Result<HashMap<MsgId, Record>> {
         let mut ids = ids.to_vec();

@@ -1,7 +1,10 @@
 //! Erasing a user: of each conversation in one transaction.
 
+mod packed;
+
 use super::audit::note;
 use super::clock::Counters;
+use super::cold::Cold;
 use super::feed::{self, Feed};
 use super::{Embedded, transaction};
 use crate::audit::Deed;
@@ -91,7 +94,10 @@ impl<P: Sqlite> Eraser for Feed<'_, P> {
             run(UNTRACE, params![cid, user, ids.as_str()])?;
             run(TRACE, params![cid, user, ids.as_str(), erasure.by.as_str(), now_ms, stamp])?;
             run(TELL, params![cid, user, ids.as_str(), stamp.place()])?;
-            run(EMPTY, params![cid, user, ids.as_str(), self.store.random_name()])?;
+            let random = self.store.random_name();
+            run(EMPTY, params![cid, user, ids.as_str(), random.as_str()])?;
+            let cold = Cold { store: self.store, cid: cid.to_sql() };
+            packed::erase(&cold, erasure, &packed::Mark { stamp, now_ms, random: &random })?;
             let mut left = 0;
             if erasure.leaves {
                 run(UNTRACE_REASONS, params![cid, user])?;

@@ -1,10 +1,12 @@
 //! What there is of one user.
 
 use super::audit::note;
+use super::cold::Cold;
 use super::feed::{self, Feed};
 use super::{Embedded, transaction};
 use crate::audit::Deed;
-use crate::export::{Own, Owned, may_export};
+use crate::cold::is_own;
+use crate::export::{ColdPart, Own, OwnCold, Owned, may_export};
 use crate::feed::Kept;
 use crate::params;
 use crate::sql::{Row, SqlError, Value};
@@ -83,6 +85,11 @@ impl<P: Sqlite> Owned for Feed<'_, P> {
         Ok(all)
     }
 
+    async fn own_cold(&self, user: &UserId, kept: &Kept, part: ColdPart) -> Result<OwnCold> {
+        let cold = Cold { store: self.store, cid: kept.home.cid.to_sql() };
+        transaction::read(self.store, || own_cold(&cold, user, part))
+    }
+
     /// A clientMsgId stands for one message of a sender in a conversation.
     async fn own(
         &self,
@@ -100,11 +107,27 @@ impl<P: Sqlite> Owned for Feed<'_, P> {
             let after = after.filter(|_| at == 0).map_or("", |sent| sent.client_msg_id.as_str());
             let parameters: Vec<Value> = params![one.home.cid, user.as_str(), after, left as u64];
             for mut row in self.store.db.execute(OWN, parameters)? {
-                all.push(Own { at, sent: Sent { client_msg_id: row.text()?, msg_id: row.msg_id()? } });
+                all.push(Own::row(at, Sent { client_msg_id: row.text()?, msg_id: row.msg_id()? }));
             }
         }
         Ok(all)
     }
+}
+
+/// What a user has sent that is in segments.
+fn own_cold<P: Sqlite>(cold: &Cold<'_, P>, user: &UserId, part: ColdPart) -> Result<OwnCold> {
+    let mut found = OwnCold { sent: Vec::new(), segments: 0, up_to: None };
+    let mut above = part.above;
+    while found.segments < part.segments && found.sent.len() < part.count {
+        let Some(segment) = cold.next(above)? else { return Ok(found) };
+        found.segments += 1;
+        let records = segment.records(cold.number())?.into_iter();
+        let own = records.filter(|record| record.msg_id > above && is_own(record, user.as_str()));
+        found.sent.extend(own.map(|one| Sent { client_msg_id: one.client_msg_id, msg_id: one.msg_id }));
+        above = segment.last_id;
+    }
+    found.up_to = Some(above);
+    Ok(found)
 }
 
 fn member(row: &mut Row) -> Result<Member, SqlError> {

@@ -21,18 +21,45 @@ use crate::postgres::Postgres;
 use crate::redis::Redis;
 use crate::sql::{Row, SqlError, Value};
 use im_domain::MsgId;
+use std::collections::HashMap;
+
+macro_rules! locked {
+    () => {
+        "durable AS MATERIALIZED (SELECT set_config('synchronous_commit', 'on', true) AS is_on),
+        locked AS MATERIALIZED (
+            SELECT clock, epoch FROM partition_state WHERE partition = $1::bigint AND home = 1 FOR UPDATE)"
+    };
+}
+
+macro_rules! open {
+    () => {
+        "SELECT l.clock FROM locked l
+        JOIN partition_state s ON s.partition = $1::bigint AND s.clock = l.clock AND l.epoch = $3::text
+        CROSS JOIN durable"
+    };
+}
 
 /// Locks the partition ($1), if this database has it, and gives its stamp, unless that has moved on
 /// meanwhile or the entries were read in another epoch ($3). The commit is flushed to disk whatever the
 /// database's default is.
-const GATE: &str = "
-    durable AS MATERIALIZED (SELECT set_config('synchronous_commit', 'on', true) AS is_on),
-    locked AS MATERIALIZED (
-        SELECT clock, epoch FROM partition_state WHERE partition = $1::bigint AND home = 1 FOR UPDATE),
-    gate AS MATERIALIZED (
-        SELECT l.clock FROM locked l
-        JOIN partition_state s ON s.partition = $1::bigint AND s.clock = l.clock AND l.epoch = $3::text
-        CROSS JOIN durable)";
+const GATE: &str = concat!(locked!(), ", gate AS MATERIALIZED (", open!(), ")");
+
+/// As [`GATE`], and the segments of the conversation $4 have to be of a version, unless that is null: somebody may have
+/// packed again what was taken out of them.
+fn steady_gate(version: &str) -> String {
+    format!(
+        concat!(
+            locked!(),
+            ", steady AS MATERIALIZED (
+                SELECT c.cid FROM locked JOIN conversation c ON c.cid = $4::bigint AND c.cold_version = {0}::bigint
+                FOR UPDATE OF c),
+            gate AS MATERIALIZED (",
+            open!(),
+            " WHERE {0}::bigint IS NULL OR EXISTS (SELECT 1 FROM steady))"
+        ),
+        version
+    )
+}
 
 /// Moves the partition's stamp on to $2.
 const ADVANCE: &str = "
@@ -59,6 +86,15 @@ pub(super) struct Repeated {
     pub first_seq: u64,
 }
 
+/// What is known of the cold part of the conversation of an entry that changes messages.
+#[derive(Default)]
+pub(super) struct Lifted {
+    /// The version of its segments under which what the entry changes is in none; absent: there are none.
+    pub version: Option<u64>,
+    /// Places of messages there among those that count; 0: it does not count.
+    pub places: HashMap<MsgId, u64>,
+}
+
 /// Stores entries of one class; there is at least one.
 pub(super) async fn apply<R: Redis, P: Postgres>(
     store: &Tiered<R, P>,
@@ -66,6 +102,7 @@ pub(super) async fn apply<R: Redis, P: Postgres>(
     partition: u8,
     epoch: &str,
     entries: &[Entry],
+    lifted: &Lifted,
 ) -> Result<Applied, SqlError> {
     let db = store.database(database).map_err(|error| SqlError::Failed(error.to_string()))?;
     let last = entries.last().map_or(MsgId::NONE, |entry| entry.stamp);
@@ -75,11 +112,11 @@ pub(super) async fn apply<R: Redis, P: Postgres>(
             (members::statement(), members::parameters_of(begin, place, change))
         }
         [Entry { body: Body::Revision(revision), .. }] => {
-            (revisions::statement(), revisions::parameters_of(begin, revision))
+            (revisions::statement(), revisions::parameters_of(begin, revision, lifted))
         }
         [Entry { body: Body::Erased(erased), .. }] => {
             let mark = format!("{:032x}", (store.settings.random)());
-            (erased::statement(), erased::parameters_of(begin, erased, store.now_ms(), &mark))
+            (erased::statement(), erased::parameters_of(begin, erased, lifted, store.now_ms(), &mark))
         }
         [Entry { body: Body::User(UserChange::Erased), place, .. }] => {
             let mut parameters = begin;

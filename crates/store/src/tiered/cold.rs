@@ -7,6 +7,7 @@
 mod count;
 pub(super) mod lift;
 mod look_up;
+mod own;
 pub(super) mod place;
 pub(super) mod replace;
 
@@ -180,8 +181,11 @@ impl<P: Postgres> Cold<'_, P> {
         Ok(found.pop())
     }
 
-    /// Messages of the cold part that are hidden from a user.
+    /// Messages of the cold part that are hidden from a user; from nobody (""), none is.
     pub async fn hidden(&self, user: &str) -> Result<BTreeSet<MsgId>> {
+        if user.is_empty() {
+            return Ok(BTreeSet::new());
+        }
         const STATEMENT: &str = "
             SELECT h.msg_id FROM conversation c JOIN hidden h ON h.cid = c.cid AND h.user_id = $2::text
                 AND h.msg_id <= c.cold_msg_id

@@ -4,13 +4,14 @@
 //! ([`super::apply`]). Entries leave the log once SQL has them. Killed anywhere, a drain is repeated
 //! safely: entries that SQL has are passed over.
 
-use super::apply::{Applied, Repeated, apply};
+use super::apply::{Applied, Lifted, Repeated, apply};
 use super::cold::{self, Cold};
-use super::entry::{Body, Class, Entry};
+use super::entry::{Body, Class, Entry, Erased};
 use super::keys::{self, Place};
 use super::tell;
 use super::{Tiered, home, limits, push, script, stamp, unknown_word};
 use crate::arguments;
+use crate::cold::is_erased;
 use crate::postgres::Postgres;
 use crate::redis::{Argument, Redis};
 use crate::sql::SqlError;
@@ -126,12 +127,15 @@ impl<R: Redis, P: Postgres> Work<'_, R, P> {
             if self.is_over() {
                 return Ok(true);
             }
-            if let Err(reason) = self.reach_into_cold(part.clone()).await? {
-                self.give_up(part, &reason);
-                continue;
-            }
+            let lifted = match self.reach_into_cold(part.clone()).await? {
+                Ok(lifted) => lifted,
+                Err(reason) => {
+                    self.give_up(part, &reason);
+                    continue;
+                }
+            };
             let entries = self.entries.get(part.clone()).unwrap_or_default();
-            match apply(self.store, self.database, self.partition, &self.epoch, entries).await {
+            match apply(self.store, self.database, self.partition, &self.epoch, entries, &lifted).await {
                 Ok(Applied::Raced) => return Ok(true),
                 Ok(Applied::Moved) => {
                     home::relocate(self.store, self.partition, self.database).await?;
@@ -143,7 +147,7 @@ impl<R: Redis, P: Postgres> Work<'_, R, P> {
                     self.done.count = part.end;
                 }
                 Err(SqlError::Refused(reason)) if part.len() == 1 => {
-                    self.try_again(part, reason).await?;
+                    self.try_again(part, &lifted, reason).await?;
                 }
                 Err(SqlError::Refused(_)) => {
                     let middle = part.start + part.len() / 2;
@@ -164,10 +168,10 @@ impl<R: Redis, P: Postgres> Work<'_, R, P> {
     }
 
     /// Tries a refused entry some more times, and gives it up then.
-    async fn try_again(&mut self, part: Range<usize>, mut reason: String) -> Result<()> {
+    async fn try_again(&mut self, part: Range<usize>, lifted: &Lifted, mut reason: String) -> Result<()> {
         let entries = self.entries.get(part.clone()).unwrap_or_default();
         for _ in 1..limits::ROW_TRIES_MAX {
-            match apply(self.store, self.database, self.partition, &self.epoch, entries).await {
+            match apply(self.store, self.database, self.partition, &self.epoch, entries, lifted).await {
                 Err(SqlError::Refused(again)) => reason = again,
                 Err(error) => return Err(error.into()),
                 Ok(Applied::Done { messages, repeated }) => {
@@ -185,14 +189,16 @@ impl<R: Redis, P: Postgres> Work<'_, R, P> {
 
     /// What is in segments and has to be in rows, or to be known, before entries can be stored. The inner error is
     /// why they never can.
-    async fn reach_into_cold(&mut self, part: Range<usize>) -> Result<Result<(), String>> {
+    async fn reach_into_cold(&mut self, part: Range<usize>) -> Result<Result<Lifted, String>> {
         let db = self.store.database(self.database)?;
         let entries = self.entries.get_mut(part).unwrap_or_default();
         let reached = match entries {
             [Entry { body: Body::Revision(revision), .. }] => {
-                Cold { db, cid: revision.cid }.lift(revision.msg_id).await
+                let version = Cold { db, cid: revision.cid }.lift(&[revision.msg_id], |_| false).await;
+                version.map(|version| Lifted { version, ..Lifted::default() })
             }
-            entries => cold::place::place(db, entries).await,
+            [Entry { body: Body::Erased(erased), .. }] => lift(db, erased).await,
+            entries => cold::place::place(db, entries).await.map(|()| Lifted::default()),
         };
         match reached {
             Err(Error::Internal { reason }) => Ok(Err(reason)),
@@ -300,6 +306,13 @@ impl<R: Redis, P: Postgres> Work<'_, R, P> {
         }
         Ok(())
     }
+}
+
+/// Takes what is to be erased out of segments.
+async fn lift<P: Postgres>(db: &P, erased: &Erased) -> Result<Lifted> {
+    let cold = Cold { db, cid: erased.cid };
+    let places = cold.places(&erased.msg_ids).await?;
+    Ok(Lifted { version: cold.lift(&erased.msg_ids, is_erased).await?, places })
 }
 
 /// Stretches of entries that one statement can store.

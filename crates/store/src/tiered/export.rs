@@ -1,10 +1,11 @@
 //! What there is of one user, read from SQL once that has what was acknowledged before.
 
+use super::cold::Cold;
 use super::feed::{self, Feed};
 use super::keys::UserPlace;
 use super::{Tiered, audit, limits, persist, rows, upkeep};
 use crate::audit::Deed;
-use crate::export::{Own, Owned};
+use crate::export::{ColdPart, Own, OwnCold, Owned};
 use crate::feed::Kept;
 use crate::postgres::Postgres;
 use crate::redis::Redis;
@@ -109,6 +110,11 @@ impl<R: Redis, P: Postgres> Owned for Feed<'_, R, P> {
         all.sort_by(|a, b| (a.at, &a.sent).cmp(&(b.at, &b.sent)));
         all.truncate(count);
         Ok(all)
+    }
+
+    async fn own_cold(&self, user: &UserId, kept: &Kept, part: ColdPart) -> Result<OwnCold> {
+        let db = self.store.database(kept.home.database)?;
+        Cold { db, cid: kept.home.cid }.own(user.as_str(), part).await
     }
 }
 
@@ -229,7 +235,7 @@ async fn own<P: Postgres>(
     ];
     let own = |mut row: Row| {
         let at = place(&mut row)?;
-        Ok(Own { at, sent: Sent { client_msg_id: row.text()?, msg_id: row.msg_id()? } })
+        Ok(Own::row(at, Sent { client_msg_id: row.text()?, msg_id: row.msg_id()? }))
     };
     db.query(&statement, parameters).await?.into_iter().map(own).collect()
 }

@@ -11,7 +11,7 @@ mod walk;
 use super::retention::times_in_sql;
 use super::rows::Sight;
 use super::{Tiered, overloaded, persist, rows};
-use crate::feed::{Kept, Key, Part, Source};
+use crate::feed::{Kept, Key, Part, Source, Span, Taken};
 use crate::postgres::Postgres;
 use crate::redis::Redis;
 use im_domain::feed::{Events, FeedCursor, FeedPlace};
@@ -96,26 +96,31 @@ impl<R: Redis, P: Postgres> Source for Feed<'_, R, P> {
         Ok(found)
     }
 
-    async fn messages(&self, kept: &Kept, after: MsgId, up_to: MsgId, limit: u32) -> Result<Vec<Message>> {
+    async fn messages(&self, kept: &Kept, after: MsgId, span: Span, limit: u32) -> Result<Vec<Message>> {
         let home = kept.home;
         let db = self.store.database(home.database)?;
         let mut floor = kept.expired;
         if self.settle(home.cid.partition(), home.database).await? {
             floor = walk::expired(db, home.cid, times_in_sql(self.store, self.tenant)).await?;
         }
-        let below = MsgId::new(up_to.number() + 1).unwrap_or(MsgId::MAX);
-        let range = Range { above: after, below, direction: Direction::Down, kinds: Vec::new(), limit };
+        let (above, below) = (after.max(span.above), crate::cold::after(span.up_to));
+        let range = Range { above, below, direction: Direction::Down, kinds: Vec::new(), limit };
         rows::range(db, Sight { cid: home.cid, floor, user: "" }, &range).await
+    }
+
+    async fn late(&self, kept: &Kept, after: MsgId, span: Span, limit: u32) -> Result<Vec<Taken>> {
+        walk::late(self.store.database(kept.home.database)?, kept, after, span, limit).await
     }
 
     async fn tail(&self, at: FeedPlace, limit: u32) -> Result<Part> {
         let mut homes = Homes::default();
-        let mut all = Part { taken: Vec::new(), scanned: None };
+        let mut all = Part { taken: Vec::new(), scanned: None, is_cold: false };
         let times = times_in_sql(self.store, self.tenant);
         let bounds = tail::Bounds { after: at, up_to: self.horizon, times, limit };
         for (database, db) in self.store.databases.iter().enumerate() {
             let part = tail::read(db, database, self.tenant, &bounds, &mut homes).await?;
             all.taken.extend(part.taken);
+            all.is_cold |= part.is_cold;
             // Beyond where the first scan ends others may have passed over something of its database.
             all.scanned = [all.scanned, part.scanned].into_iter().flatten().min();
         }

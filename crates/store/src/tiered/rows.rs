@@ -1,7 +1,10 @@
 //! Messages out of SQL, as their reader sees them.
 
+mod by_keys;
+
+pub(super) use by_keys::by_keys;
+
 use super::cold::Cold;
-use super::retention::expired_up_to;
 use crate::cold::{after, message};
 use crate::message_row::{quote_of, read};
 use crate::params;
@@ -10,7 +13,7 @@ use crate::sql::{Row, Value};
 use im_domain::message::{Message, Quote, QuoteStatus, SUMMARY_BYTES};
 use im_domain::page::{Direction, Range};
 use im_domain::{MsgId, Result};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 
 /// Rows that readers see: repeated ones are left out.
 pub(super) const SHOWN: &str = "coalesce(copy_of, 0) = 0";
@@ -179,27 +182,6 @@ pub(super) async fn by_id<P: Postgres>(db: &P, sight: Sight<'_>, ids: &[MsgId]) 
     }
     fill_quotes(db, sight, end, &mut messages).await?;
     Ok(messages)
-}
-
-/// Messages of several conversations of a tenant, each by the conversation's number and its own, as far as they are in
-/// SQL and have not expired; each with its conversation's number. `times`: the tenant's. Nothing is hidden from the reader.
-pub(super) async fn by_keys<P: Postgres>(
-    db: &P,
-    keys: &BTreeSet<(MsgId, MsgId)>,
-    times: Value,
-) -> Result<Vec<(MsgId, Message)>> {
-    let expired = expired_up_to("$3");
-    let statement = format!(
-        "SELECT x.cid, {} FROM unnest($1::bigint[], $2::bigint[]) AS k(cid, id)
-        JOIN message x ON x.cid = k.cid AND x.msg_id = k.id
-        JOIN conversation c ON c.cid = x.cid {}
-        WHERE x.msg_id > {expired} AND {SHOWN}",
-        columns(),
-        quoted(&expired, "''")
-    );
-    let (cids, ids): (Vec<_>, Vec<_>) = keys.iter().copied().unzip();
-    let rows = db.query(&statement, vec![list(&cids), list(&ids), times]).await?;
-    rows.into_iter().map(|mut row| Ok((row.msg_id()?, read(&mut row)?))).collect()
 }
 
 /// Quotes of messages that are in SQL and above `floor`; a missing one is gone.

@@ -147,7 +147,7 @@ impl<R: Redis, P: Postgres> Mover<'_, R, P> {
             old: segment.as_ref(),
             new: &new,
             taken,
-            back: None,
+            back: &[],
             expires: None,
         };
         match replace(self.db, &change).await? {

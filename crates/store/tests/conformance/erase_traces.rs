@@ -1,9 +1,11 @@
 //! Everything a store keeps, as text, to see whether something is left in it.
 
 use super::backend::{Backend, EmbeddedBackend};
+use super::packed::PackedBackend;
 use super::tiered::{Mode, TieredBackend};
 use crate::servers::postgres::query_at;
 use crate::servers::redis::command_at;
+use im_segment::Record;
 use im_store::arguments;
 use im_store::redis::Value;
 
@@ -15,18 +17,33 @@ pub trait Traced: Backend {
 impl Traced for EmbeddedBackend {
     fn everything(&self) -> Vec<u8> {
         let path = self.raw().path().unwrap().to_owned();
-        ["", "-wal", "-journal"]
+        let files = ["", "-wal", "-journal"]
             .iter()
-            .flat_map(|end| std::fs::read(format!("{path}{end}")).unwrap_or_default())
-            .collect()
+            .flat_map(|end| std::fs::read(format!("{path}{end}")).unwrap_or_default());
+        files.chain(in_segments(self)).collect()
     }
+}
+
+impl Traced for PackedBackend {
+    fn everything(&self) -> Vec<u8> {
+        self.plain().everything()
+    }
+}
+
+/// What is packed, as text.
+fn in_segments(backend: &impl Backend) -> Vec<u8> {
+    let text = |record: Record| {
+        [record.content, record.client_msg_id.into_bytes(), record.ext.unwrap_or_default().into_bytes()]
+            .concat()
+    };
+    backend.packed().into_iter().flat_map(text).collect()
 }
 
 impl<M: Mode> Traced for TieredBackend<M> {
     fn everything(&self) -> Vec<u8> {
         let hot = self.redis_urls().into_iter().flat_map(|url| in_redis(&url));
         let sql = self.postgres_urls().into_iter().flat_map(|url| in_postgres(&url));
-        hot.chain(sql).collect()
+        hot.chain(sql).chain(in_segments(self)).collect()
     }
 }
 

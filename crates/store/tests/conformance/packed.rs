@@ -13,6 +13,12 @@ use im_store::native::NativeSqlite;
 
 pub struct PackedBackend(EmbeddedBackend);
 
+impl PackedBackend {
+    pub fn plain(&self) -> &EmbeddedBackend {
+        &self.0
+    }
+}
+
 impl Backend for PackedBackend {
     type Store = Settled<Embedded<NativeSqlite>>;
 

@@ -210,15 +210,15 @@ impl<E: Storage> Storage for Settled<E> {
     }
 
     async fn events(&self, tenant: &Tenant, cursor: Option<FeedCursor>, limit: u32) -> Result<Events> {
-        self.settled(self.engine.events(tenant, cursor, limit).await).await
+        self.settled(self.prepared().await.engine.events(tenant, cursor, limit).await).await
     }
 
     async fn export(&self, actor: &Actor, user: &UserId, cursor: ExportCursor, limit: u32) -> Result<Export> {
-        self.settled(self.engine.export(actor, user, cursor, limit).await).await
+        self.settled(self.prepared().await.engine.export(actor, user, cursor, limit).await).await
     }
 
     async fn erase(&self, actor: &Actor, user: &UserId, cursor: ExportCursor) -> Result<Erased> {
-        self.settled(self.engine.erase(actor, user, cursor).await).await
+        self.settled(self.prepared().await.engine.erase(actor, user, cursor).await).await
     }
 
     async fn run(&self, tasks: &[Task], max_ms: u64) -> Result<RunReport> {

@@ -1,6 +1,6 @@
 //! What was erased of a user.
 
-use super::{ADVANCE, GATE, OUTCOME};
+use super::{ADVANCE, GATE, Lifted, OUTCOME, signed, steady_gate};
 use crate::sql::Value;
 use crate::tiered::entry::Erased;
 use im_domain::MsgId;
@@ -19,23 +19,28 @@ pub(super) fn statement() -> String {
         ELSE '!erased:' || m.msg_id || ':' || $10::text END"
     );
     format!(
-        "WITH {GATE},
+        "WITH {},
         free AS MATERIALIZED (
             SELECT c.cid, c.kind, c.head_msg_id, c.head_countable FROM gate JOIN conversation c ON $2::bigint > gate.clock
             WHERE c.cid = $4::bigint AND c.legal_hold = 0),
         target AS MATERIALIZED (
-            SELECT m.msg_id, m.status, m.fingerprint = {NO_PRINT} AS is_erased, CASE WHEN m.countable > coalesce((SELECT countable FROM message
-                    WHERE cid = m.cid AND msg_id < m.msg_id ORDER BY msg_id DESC LIMIT 1), m.countable - 1)
+            SELECT m.msg_id, m.status, m.fingerprint = {NO_PRINT} AS is_erased, CASE WHEN p.place IS NOT NULL THEN p.place
+                WHEN m.countable > coalesce(greatest(
+                    (SELECT countable FROM message WHERE cid = m.cid AND msg_id < m.msg_id
+                        ORDER BY msg_id DESC LIMIT 1),
+                    (SELECT last_countable FROM segment WHERE cid = m.cid AND last_id < m.msg_id
+                        ORDER BY last_id DESC LIMIT 1)), m.countable - 1)
                 THEN m.countable ELSE 0 END AS counted
-            FROM free JOIN message m ON m.cid = free.cid
-            WHERE m.cid = $4::bigint AND m.msg_id = ANY ($5::bigint[]) AND m.sender = $6::text),
+            FROM free CROSS JOIN unnest($5::bigint[], $11::bigint[]) AS p(id, place)
+            JOIN message m ON m.cid = $4::bigint AND m.msg_id = p.id AND m.sender = $6::text),
         emptied AS (
             UPDATE message m SET status = 2, content = ''::bytea, ext = NULL, edit_time = NULL,
                 fingerprint = {NO_PRINT}, client_msg_id = {name}
             FROM target t WHERE m.cid = $4::bigint AND m.msg_id = t.msg_id),
         copies AS (
             UPDATE message m SET fingerprint = {NO_PRINT}, client_msg_id = {name}
-            FROM free WHERE $7::bigint = 1 AND m.cid = $4::bigint AND m.sender = $6::text AND m.copy_of > 0),
+            FROM free WHERE $7::bigint = 1 AND m.cid = $4::bigint AND m.sender = $6::text AND m.copy_of > 0
+                AND m.msg_id <> ALL ($5::bigint[])),
         untraced AS (
             UPDATE revision v SET
                 content = CASE WHEN v.msg_id = ANY ($5::bigint[]) OR v.action = 2 THEN ''::bytea ELSE v.content END,
@@ -70,11 +75,19 @@ pub(super) fn statement() -> String {
                 history = CASE WHEN p.kind = 1 THEN 1 ELSE c.history END
             FROM place p WHERE c.cid = $4::bigint),
         {ADVANCE}
-        SELECT {OUTCOME}, 0::bigint"
+        SELECT {OUTCOME}, 0::bigint",
+        steady_gate("$12")
     )
 }
 
-pub(super) fn parameters_of(begin: Vec<Value>, erased: &Erased, now_ms: u64, mark: &str) -> Vec<Value> {
+pub(super) fn parameters_of(
+    begin: Vec<Value>,
+    erased: &Erased,
+    lifted: &Lifted,
+    now_ms: u64,
+    mark: &str,
+) -> Vec<Value> {
+    let place = |id: &MsgId| lifted.places.get(id).copied().and_then(signed);
     let mut parameters = begin;
     parameters.extend([
         Value::from(erased.cid),
@@ -84,6 +97,8 @@ pub(super) fn parameters_of(begin: Vec<Value>, erased: &Erased, now_ms: u64, mar
         erased.by.as_str().into(),
         now_ms.into(),
         mark.into(),
+        Value::Integers(erased.msg_ids.iter().map(place).collect()),
+        lifted.version.into(),
     ]);
     parameters
 }

@@ -1,6 +1,6 @@
 //! Messages that were revised.
 
-use super::{ADVANCE, GATE, OUTCOME};
+use super::{ADVANCE, Lifted, OUTCOME, steady_gate};
 use crate::sql::Value;
 use crate::tiered::entry::Revision;
 
@@ -14,7 +14,7 @@ use crate::tiered::entry::Revision;
 /// comes (see [`super::rows`]). What comes late the feed has once more, as an event of the control message.
 pub(super) fn statement() -> String {
     format!(
-        "WITH {GATE},
+        "WITH {},
         target AS MATERIALIZED (
             SELECT (m.msg_id IS NOT NULL)::int AS stored, coalesce(m.status, 0) AS status, m.content, m.ext
             FROM gate LEFT JOIN message m ON m.cid = $4::bigint AND m.msg_id = $5::bigint
@@ -61,11 +61,12 @@ pub(super) fn statement() -> String {
             UPDATE conversation c SET oldest_msg_id = least(c.oldest_msg_id, $5::bigint) FROM target t
             WHERE t.stored = 0 AND c.cid = $4::bigint),
         {ADVANCE}
-        SELECT {OUTCOME}, 0::bigint"
+        SELECT {OUTCOME}, 0::bigint",
+        steady_gate("$16")
     )
 }
 
-pub(super) fn parameters_of(begin: Vec<Value>, revision: &Revision) -> Vec<Value> {
+pub(super) fn parameters_of(begin: Vec<Value>, revision: &Revision, lifted: &Lifted) -> Vec<Value> {
     let mut parameters = begin;
     parameters.extend([
         Value::from(revision.cid),
@@ -80,6 +81,7 @@ pub(super) fn parameters_of(begin: Vec<Value>, revision: &Revision) -> Vec<Value
         revision.reason.as_bytes().into(),
         revision.content.as_bytes().into(),
         revision.is_late.into(),
+        lifted.version.into(),
     ]);
     parameters
 }

@@ -19,7 +19,7 @@ pub(in super::super) struct Kept {
 
 impl<P: Postgres> Cold<'_, P> {
     /// Where the cold part ends, and the version of its segments.
-    async fn end(&self) -> Result<(MsgId, u64)> {
+    pub(super) async fn end(&self) -> Result<(MsgId, u64)> {
         const STATEMENT: &str = "SELECT cold_msg_id, cold_version FROM conversation WHERE cid = $1::bigint";
         let mut rows = self.db.query(STATEMENT, params![self.cid]).await?;
         rows.first_mut().map_or(Ok((MsgId::NONE, 0)), |row| Ok((row.msg_id()?, row.count()?)))

@@ -18,8 +18,8 @@ pub(in super::super) struct Replacement<'a> {
     pub new: &'a [Packed],
     /// Rows that go.
     pub taken: Option<Taken>,
-    /// A row that comes: it was in `old`.
-    pub back: Option<&'a Record>,
+    /// Rows that come: they were in `old`.
+    pub back: &'a [Record],
     /// It is made because something has expired: unless the conversation is held, or has another retention of its own
     /// by now.
     pub expires: Option<Option<u64>>,
@@ -75,20 +75,27 @@ const STATEMENT: &str = "
     back AS (
         INSERT INTO message (cid, msg_id, seq, countable, sender, client_msg_id, fingerprint, kind, status, content,
             reply_to, ext, edit_time, control_msg_id, control_action, copy_of)
-        SELECT $2::bigint, $20::bigint, $21::bigint, $22::bigint, $23::text, $24::text, $25::bytea, $26::bigint,
-            $27::bigint, $28::bytea, $29::bigint, $30::text, $31::bigint, $32::bigint, $33::bigint,
-            CASE WHEN $34::bigint IS NULL AND EXISTS (SELECT 1 FROM message m WHERE m.cid = $2::bigint
-                AND m.sender = $23::text AND m.client_msg_id = $24::text AND m.copy_of IS NULL)
-                THEN 0 ELSE $34::bigint END
-        FROM fit WHERE $20::bigint > 0
+        SELECT $2::bigint, t.msg_id, t.seq, t.countable, t.sender, t.client_msg_id,
+            substring($25::bytea FROM (t.ord::int - 1) * 16 + 1 FOR 16), t.kind, t.status,
+            substring($28::bytea FROM t.start::int FOR t.length::int), t.reply_to, t.ext, t.edit_time,
+            t.control_msg_id, t.control_action,
+            CASE WHEN t.copy_of IS NULL AND (EXISTS (SELECT 1 FROM message m WHERE m.cid = $2::bigint
+                    AND m.sender = t.sender AND m.client_msg_id = t.client_msg_id AND m.copy_of IS NULL)
+                OR row_number() OVER (PARTITION BY t.sender, t.client_msg_id, t.copy_of ORDER BY t.msg_id) > 1)
+                THEN 0 ELSE t.copy_of END
+        FROM fit, unnest($20::bigint[], $21::bigint[], $22::bigint[], $23::text[], $24::text[], $26::bigint[],
+            $27::bigint[], $29::bigint[], $30::text[], $31::bigint[], $32::bigint[], $33::bigint[], $34::bigint[],
+            $37::bigint[], $38::bigint[])
+            WITH ORDINALITY AS t(msg_id, seq, countable, sender, client_msg_id, kind, status, reply_to, ext,
+                edit_time, control_msg_id, control_action, copy_of, start, length, ord)
         ON CONFLICT (cid, msg_id) DO NOTHING),
     counted AS (
         UPDATE conversation c SET cold_version = $3::bigint + 1, cold = greatest(0, c.cold + $18::bigint),
             cold_msg_id = greatest(c.cold_msg_id, (SELECT max(id) FROM unnest($10::bigint[]) AS n(id))),
             stored = c.stored - (SELECT count(*) FROM taken WHERE coalesce(copy_of, 0) = 0) + $19::bigint,
-            cold_look = CASE WHEN $20::bigint > 0 THEN 0 ELSE c.cold_look END,
-            oldest_msg_id = CASE WHEN $20::bigint > 0 THEN least(c.oldest_msg_id, $20::bigint)
-                ELSE c.oldest_msg_id END
+            cold_look = CASE WHEN cardinality($20::bigint[]) > 0 THEN 0 ELSE c.cold_look END,
+            oldest_msg_id = CASE WHEN cardinality($20::bigint[]) > 0
+                THEN least(c.oldest_msg_id, ($20::bigint[])[1]) ELSE c.oldest_msg_id END
         FROM fit WHERE c.cid = fit.cid)
     SELECT 1 FROM fit";
 
@@ -114,10 +121,11 @@ fn parameters(change: &Replacement<'_>) -> Vec<Value> {
     parameters.extend(packed_parameters(change.new));
     let came: u64 = change.new.iter().map(|packed| packed.messages).sum();
     let went = change.old.map_or(0, |old| old.messages);
-    let shown = change.back.is_some_and(is_shown);
+    let shown = change.back.iter().filter(|record| is_shown(record)).count() as u64;
     parameters.extend(crate::params![signed(came).zip(signed(went)).map(|(came, went)| came - went), shown]);
     parameters.extend(back_parameters(change.back));
     parameters.extend(crate::params![change.expires.is_some(), change.expires.flatten()]);
+    parameters.extend(content_parameters(change.back));
     parameters
 }
 
@@ -144,28 +152,40 @@ fn packed_parameters(new: &[Packed]) -> Vec<Value> {
     ]
 }
 
-/// $20 to $34.
-fn back_parameters(back: Option<&Record>) -> Vec<Value> {
-    let Some(record) = back else {
-        let mut none = vec![Value::from(0_i64)];
-        none.resize(15, Value::Null);
-        return none;
-    };
-    crate::params![
-        record.msg_id,
-        record.seq,
-        record.countable,
-        record.sender.as_str(),
-        record.client_msg_id.as_str(),
-        record.fingerprint.as_slice(),
-        i64::from(record.kind),
-        i64::from(record.status),
-        record.content.as_slice(),
-        record.reply_to,
-        record.ext.clone(),
-        record.edit_time,
-        record.control_msg_id,
-        record.control_action.map(i64::from),
-        record.copy_of,
+/// $20 to $34. The oldest comes first.
+fn back_parameters(back: &[Record]) -> Vec<Value> {
+    let numbers =
+        |number: &dyn Fn(&Record) -> Option<i64>| Value::Integers(back.iter().map(number).collect());
+    let texts = |text: &dyn Fn(&Record) -> Option<String>| Value::Texts(back.iter().map(text).collect());
+    let prints: Vec<u8> = back.iter().flat_map(|record| record.fingerprint).collect();
+    vec![
+        numbers(&|record| Some(record.msg_id.to_sql())),
+        numbers(&|record| signed(record.seq)),
+        numbers(&|record| signed(record.countable)),
+        texts(&|record| Some(record.sender.clone())),
+        texts(&|record| Some(record.client_msg_id.clone())),
+        Value::Blob(prints),
+        numbers(&|record| Some(i64::from(record.kind))),
+        numbers(&|record| Some(i64::from(record.status))),
+        Value::Blob(back.iter().flat_map(|record| record.content.iter().copied()).collect()),
+        numbers(&|record| record.reply_to.map(MsgId::to_sql)),
+        texts(&|record| record.ext.clone()),
+        numbers(&|record| record.edit_time.and_then(signed)),
+        numbers(&|record| record.control_msg_id.map(MsgId::to_sql)),
+        numbers(&|record| record.control_action.map(i64::from)),
+        numbers(&|record| record.copy_of.map(MsgId::to_sql)),
     ]
+}
+
+/// $37 and $38: where the content of each begins in that of all, and how long it is.
+fn content_parameters(back: &[Record]) -> [Value; 2] {
+    // SQL counts bytes from 1.
+    let mut start = 1;
+    let mut starts = Vec::with_capacity(back.len());
+    for record in back {
+        starts.push(signed(start));
+        start += record.content.len() as u64;
+    }
+    let lengths = back.iter().map(|record| signed(record.content.len() as u64)).collect();
+    [Value::Integers(starts), Value::Integers(lengths)]
 }

@@ -21,7 +21,9 @@ pub(super) async fn purge<P: Postgres>(db: &P, doomed: &Doomed, is_over: &impl F
 
 /// Purges what has expired of the first segment, if that is half of its time; gives how many.
 async fn purge_first<P: Postgres>(db: &P, doomed: &Doomed) -> Result<u64> {
-    const UNHIDE: &str = "DELETE FROM hidden WHERE cid = $1::bigint AND msg_id <= $2::bigint";
+    const UNHIDE: &str = "
+        WITH untold AS (DELETE FROM late WHERE cid = $1::bigint AND msg_id <= $2::bigint)
+        DELETE FROM hidden WHERE cid = $1::bigint AND msg_id <= $2::bigint";
     let Doomed { cid, up_to, retention_ms } = *doomed;
     let Some((version, segment)) = first(db, doomed).await? else { return Ok(0) };
     let mut records = segment.records(cid)?;
@@ -34,7 +36,7 @@ async fn purge_first<P: Postgres>(db: &P, doomed: &Doomed) -> Result<u64> {
         old: Some(&segment),
         new: &new,
         taken: None,
-        back: None,
+        back: &[],
         expires: Some(retention_ms),
     };
     if !replace(db, &change).await? {

@@ -20,8 +20,8 @@ pub(super) struct Bounds {
     pub limit: u32,
 }
 
-/// The first row says which partitions the database has, how many messages and how many late ones were looked at, and
-/// the last of each; the others are the tenant's, in order. One statement sees one state of the database.
+/// The first row says which partitions the database has, how many messages and how many late ones were looked at,
+/// the last of each, and whether something of the tenant that comes here may have moved to segments; the others are the tenant's, in order. One statement sees one state of the database.
 fn statement() -> String {
     format!(
         "WITH {HOMES},
@@ -35,14 +35,17 @@ fn statement() -> String {
         last_late AS (SELECT stamp, msg_id FROM come_late ORDER BY stamp DESC, msg_id DESC LIMIT 1)
         SELECT {HOMES_LIST}, NULL::bigint, (SELECT count(*) FROM scanned),
             (SELECT max(msg_id) FROM scanned), (SELECT count(*) FROM come_late), (SELECT stamp FROM last_late),
-            (SELECT msg_id FROM last_late), NULL::bigint
+            (SELECT msg_id FROM last_late),
+            (EXISTS (SELECT 1 FROM conversation WHERE tenant = $1::text AND cold_msg_id > 0
+                AND cold_msg_id > $2::bigint))::bigint, NULL::bigint
         UNION ALL (
             SELECT c.name, c.cid, t.stamp, t.msg_id, m.control_msg_id, m.control_action::bigint, t.kind::bigint,
-                {expired}
+                c.cold_msg_id, {expired}
             FROM (SELECT msg_id AS stamp, cid, msg_id, 0 AS kind FROM scanned UNION ALL SELECT * FROM come_late) t
             JOIN conversation c ON c.cid = t.cid AND c.tenant = $1::text
-            JOIN message m ON m.cid = t.cid AND m.msg_id = t.msg_id AND coalesce(m.copy_of, 0) = 0
-            WHERE t.msg_id > {expired} AND (t.msg_id >> 14) & 255 NOT IN (SELECT partition FROM elsewhere)
+            LEFT JOIN message m ON m.cid = t.cid AND m.msg_id = t.msg_id
+            WHERE (coalesce(m.copy_of, 0) = 0 AND m.msg_id IS NOT NULL OR m.msg_id IS NULL AND t.msg_id <= c.cold_msg_id)
+                AND t.msg_id > {expired} AND (t.msg_id >> 14) & 255 NOT IN (SELECT partition FROM elsewhere)
             ORDER BY t.stamp, t.msg_id LIMIT $7::bigint)",
         expired = expired_up_to("$6")
     )
@@ -64,13 +67,14 @@ pub(super) async fn read<P: Postgres>(
         bounds.times.clone(),
         u64::from(bounds.limit) + 1,
     ];
-    let mut part = Part { taken: Vec::new(), scanned: None };
+    let mut part = Part { taken: Vec::new(), scanned: None, is_cold: false };
     for mut row in db.query(&statement(), parameters).await? {
         let text = row.opt_text()?;
         match row.opt_msg_id()? {
             None => {
                 homes.add(text.as_deref())?;
                 part.scanned = scanned(&mut row)?;
+                part.is_cold = row.flag()?;
             }
             Some(cid) => {
                 let name = ConversationId::parse(text.unwrap_or_default())?;
@@ -98,6 +102,6 @@ fn taken(row: &mut Row, home: Home, name: ConversationId) -> Result<Taken> {
     let control = row.opt_msg_id()?.zip(row.opt_int()?.and_then(Action::from_number));
     let control = control.map(|(msg_id, action)| ControlRef { msg_id, action });
     let is_erased = row.count()? == Taken::ERASED;
-    let kept = Kept { name, home, expired: row.msg_id()? };
+    let kept = Kept { name, home, cold: row.msg_id()?, expired: row.msg_id()? };
     Ok(Taken { place, is_late: place.stamp != place.msg_id, is_erased, kept, control })
 }

@@ -2,9 +2,11 @@
 
 use super::super::retention::expired_up_to;
 use super::{HOMES, HOMES_LIST, Homes};
-use crate::feed::{Home, Kept};
+use crate::feed::{Home, Kept, Span, Taken};
+use crate::params;
 use crate::postgres::Postgres;
-use crate::sql::Value;
+use crate::sql::{Row, Value};
+use im_domain::feed::FeedPlace;
 use im_domain::{ConversationId, MsgId, Result, Tenant};
 
 /// What is asked for.
@@ -25,8 +27,8 @@ pub(super) async fn conversations<P: Postgres>(
 ) -> Result<Vec<Kept>> {
     let statement = format!(
         "WITH {HOMES}
-        SELECT NULL::bigint, {HOMES_LIST}, NULL::bigint
-        UNION ALL (SELECT c.cid, c.name, {} FROM conversation c WHERE c.tenant = $1::text AND c.name >= $2::text
+        SELECT NULL::bigint, {HOMES_LIST}, NULL::bigint, NULL::bigint
+        UNION ALL (SELECT c.cid, c.name, c.cold_msg_id, {} FROM conversation c WHERE c.tenant = $1::text AND c.name >= $2::text
             AND (c.cid >> 14) & 255 NOT IN (SELECT partition FROM elsewhere) ORDER BY c.name LIMIT $3::bigint)",
         expired_up_to("$4")
     );
@@ -38,11 +40,34 @@ pub(super) async fn conversations<P: Postgres>(
             None => homes.add(row.opt_text()?.as_deref())?,
             Some(cid) => {
                 let name = ConversationId::parse(row.text()?)?;
-                found.push(Kept { name, home: Home { database, cid }, expired: row.msg_id()? });
+                let (cold, expired) = (row.msg_id()?, row.msg_id()?);
+                found.push(Kept { name, home: Home { database, cid }, cold, expired });
             }
         }
     }
     Ok(found)
+}
+
+/// What came late of a conversation and lies below a span; see [`crate::feed::Source::late`].
+pub(super) async fn late<P: Postgres>(
+    db: &P,
+    kept: &Kept,
+    after: MsgId,
+    span: Span,
+    limit: u32,
+) -> Result<Vec<Taken>> {
+    const STATEMENT: &str = "
+        SELECT max(stamp), msg_id, max(kind)::bigint FROM late
+        WHERE cid = $1::bigint AND msg_id > $2::bigint AND msg_id <= $3::bigint AND stamp >= $3::bigint
+            AND stamp <= $4::bigint
+        GROUP BY msg_id ORDER BY msg_id LIMIT $5::bigint";
+    let parameters = params![kept.home.cid, after, span.above, span.up_to, u64::from(limit) + 1];
+    let taken = |mut row: Row| {
+        let place = FeedPlace { stamp: row.msg_id()?, msg_id: row.msg_id()? };
+        let is_erased = row.count()? == Taken::ERASED;
+        Ok(Taken { place, is_late: true, is_erased, kept: kept.clone(), control: None })
+    };
+    db.query(STATEMENT, parameters).await?.into_iter().map(taken).collect()
 }
 
 /// Up to where messages of a conversation have expired now.
