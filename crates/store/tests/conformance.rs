@@ -31,6 +31,7 @@ mod conformance {
     pub mod erase_secrets;
     pub mod erase_traces;
     pub mod export;
+    pub mod export_hidden;
     pub mod feed;
     pub mod feed_cold;
     pub mod feed_expired;

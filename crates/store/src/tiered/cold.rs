@@ -5,10 +5,11 @@
 //! that moves meanwhile it sees one of both places.
 
 mod count;
-pub(super) mod lift;
+mod lift;
 mod look_up;
 mod own;
-pub(super) mod place;
+mod place;
+pub(super) mod reach;
 pub(super) mod replace;
 
 use super::rows::Sight;

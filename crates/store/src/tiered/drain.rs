@@ -5,13 +5,12 @@
 //! safely: entries that SQL has are passed over.
 
 use super::apply::{Applied, Lifted, Repeated, apply};
-use super::cold::{self, Cold};
-use super::entry::{Body, Class, Entry, Erased};
+use super::cold;
+use super::entry::{Body, Class, Entry};
 use super::keys::{self, Place};
 use super::tell;
 use super::{Tiered, home, limits, push, script, stamp, unknown_word};
 use crate::arguments;
-use crate::cold::is_erased;
 use crate::postgres::Postgres;
 use crate::redis::{Argument, Redis};
 use crate::sql::SqlError;
@@ -127,7 +126,9 @@ impl<R: Redis, P: Postgres> Work<'_, R, P> {
             if self.is_over() {
                 return Ok(true);
             }
-            let lifted = match self.reach_into_cold(part.clone()).await? {
+            let db = self.store.database(self.database)?;
+            let entries = self.entries.get_mut(part.clone()).unwrap_or_default();
+            let lifted = match cold::reach::reach(db, entries).await? {
                 Ok(lifted) => lifted,
                 Err(reason) => {
                     self.give_up(part, &reason);
@@ -185,25 +186,6 @@ impl<R: Redis, P: Postgres> Work<'_, R, P> {
         }
         self.give_up(part, &reason);
         Ok(())
-    }
-
-    /// What is in segments and has to be in rows, or to be known, before entries can be stored. The inner error is
-    /// why they never can.
-    async fn reach_into_cold(&mut self, part: Range<usize>) -> Result<Result<Lifted, String>> {
-        let db = self.store.database(self.database)?;
-        let entries = self.entries.get_mut(part).unwrap_or_default();
-        let reached = match entries {
-            [Entry { body: Body::Revision(revision), .. }] => {
-                let version = Cold { db, cid: revision.cid }.lift(&[revision.msg_id], |_| false).await;
-                version.map(|version| Lifted { version, ..Lifted::default() })
-            }
-            [Entry { body: Body::Erased(erased), .. }] => lift(db, erased).await,
-            entries => cold::place::place(db, entries).await.map(|()| Lifted::default()),
-        };
-        match reached {
-            Err(Error::Internal { reason }) => Ok(Err(reason)),
-            reached => reached.map(Ok),
-        }
     }
 
     fn give_up(&mut self, part: Range<usize>, reason: &str) {
@@ -306,13 +288,6 @@ impl<R: Redis, P: Postgres> Work<'_, R, P> {
         }
         Ok(())
     }
-}
-
-/// Takes what is to be erased out of segments.
-async fn lift<P: Postgres>(db: &P, erased: &Erased) -> Result<Lifted> {
-    let cold = Cold { db, cid: erased.cid };
-    let places = cold.places(&erased.msg_ids).await?;
-    Ok(Lifted { version: cold.lift(&erased.msg_ids, is_erased).await?, places })
 }
 
 /// Stretches of entries that one statement can store.

@@ -35,9 +35,8 @@ fn what_moves_before_the_tail_has_come_there_is_in_it<B: Backend>() {
         NAMES.iter().for_each(|name| drop(send(&store, "a", name, 0)));
         drain(&store);
         let mut index = Index::of(&store, 10);
-        let sent: Vec<MsgId> = (1..6)
-            .flat_map(|n| ["c", "d"].map(|name| send(&store, "a", name, n).msg_id))
-            .collect();
+        let sent: Vec<MsgId> =
+            (1..6).flat_map(|n| ["c", "d"].map(|name| send(&store, "a", name, n).msg_id)).collect();
         revise(&store, &actor("a"), "c", sent[2], Change::Recall).unwrap();
         revise(&store, &actor("a"), "d", sent[3], edit_to("edited")).unwrap();
         let reply = Draft { reply_to: Some(sent[1]), ..draft("b", "d", "reply", "yes") };

@@ -37,7 +37,7 @@ fn statement() -> String {
             (SELECT max(msg_id) FROM scanned), (SELECT count(*) FROM come_late), (SELECT stamp FROM last_late),
             (SELECT msg_id FROM last_late),
             (EXISTS (SELECT 1 FROM conversation WHERE tenant = $1::text AND cold_msg_id > 0
-                AND cold_msg_id > $2::bigint))::bigint, NULL::bigint
+                AND cold_msg_id > $2::bigint))::int::bigint, NULL::bigint
         UNION ALL (
             SELECT c.name, c.cid, t.stamp, t.msg_id, m.control_msg_id, m.control_action::bigint, t.kind::bigint,
                 c.cold_msg_id, {expired}
