@@ -109,7 +109,8 @@ impl Group {
         Err(Error::forbidden("only an owner removes an owner"))
     }
 
-    /// Joiners start at the head: what was said before is not unread for them. Gives the number of members.
+    /// Joiners start at the head: what was said before is not unread for them. Who joins again may have devices which
+    /// show what was hidden meanwhile. Gives the number of members.
     fn add<P: Sqlite>(
         &self,
         store: &Embedded<P>,
@@ -120,8 +121,10 @@ impl Group {
         const BACK: &str =
             "DELETE FROM departed WHERE cid = ?1 AND user IN (SELECT value FROM json_each(?2))";
         const STATEMENT: &str = "
-            INSERT INTO member (cid, user, tenant, role, floor, read_msg_id, read_countable, recency, joined)
-            SELECT c.cid, j.value, ?2, ?4, c.head_msg_id, c.head_msg_id, c.head_countable, ?5, ?6
+            INSERT INTO member (cid, user, tenant, role, floor, read_msg_id, read_countable, recency, joined,
+                hidden_version)
+            SELECT c.cid, j.value, ?2, ?4, c.head_msg_id, c.head_msg_id, c.head_countable, ?5, ?6,
+                iif(EXISTS (SELECT 1 FROM hidden h WHERE h.cid = c.cid AND h.user = j.value), ?6, 0)
             FROM json_each(?3) j JOIN conversation c ON c.cid = ?1
             WHERE true ON CONFLICT (cid, user) DO NOTHING";
         if users.is_empty() {

@@ -63,17 +63,21 @@ async fn rows<R: Redis, P: Postgres>(
         ORDER BY place, id",
         expired_up_to("$3")
     );
-    let db = store.sql(place.partition).await?;
-    let parameters = || vec![cid.into(), msg_id.into(), times_in_sql(store, &actor.tenant)];
-    let mut rows = db.query(&statement, parameters()).await?;
     let packed = format!(
         "SELECT 1 FROM conversation c WHERE c.cid = $1::bigint AND c.cold_msg_id >= $2::bigint AND $2::bigint > {}
             AND NOT EXISTS (SELECT 1 FROM message WHERE cid = c.cid AND msg_id = $2::bigint)",
         expired_up_to("$3")
     );
-    if !db.query(&packed, parameters()).await?.is_empty() {
-        let found = Cold { db, cid }.find(&[msg_id]).await?.remove(&msg_id).filter(is_shown);
-        rows.extend(found.map(version_row::packed));
-    }
-    Ok(rows)
+    let db = store.sql(place.partition).await?;
+    let cold = Cold { db, cid };
+    let parameters = || vec![cid.into(), msg_id.into(), times_in_sql(store, &actor.tenant)];
+    cold.steadily(async |_| {
+        let mut rows = db.query(&statement, parameters()).await?;
+        if !db.query(&packed, parameters()).await?.is_empty() {
+            let found = cold.find(&[msg_id]).await?.remove(&msg_id).filter(is_shown);
+            rows.extend(found.map(version_row::packed));
+        }
+        Ok(rows)
+    })
+    .await
 }

@@ -88,6 +88,15 @@ async fn cold_alias<R: Redis, P: Postgres>(store: &Tiered<R, P>, place: &Place) 
     Ok(rows.first_mut().map(Row::text).transpose()?)
 }
 
+/// The users, members or not, who have hidden something in a conversation `c`: one search for each.
+const WHO_HIDES: &str = "
+    WITH RECURSIVE who AS (
+        SELECT min(h.user_id) AS user_id FROM hidden h WHERE h.cid = c.cid
+        UNION ALL
+        SELECT (SELECT min(h.user_id) FROM hidden h WHERE h.cid = c.cid AND h.user_id > who.user_id)
+        FROM who WHERE who.user_id IS NOT NULL)
+    SELECT string_agg(user_id || chr(10), '') FROM who";
+
 /// What `seed.lua` is told of a conversation: its members, then the head's fields. What was taken back and all
 /// members have read is left out, and so is what was hidden and read, but for the last message: it counts for none of
 /// them, and none goes back.
@@ -96,8 +105,7 @@ async fn load<R: Redis, P: Postgres>(store: &Tiered<R, P>, place: &Place) -> Res
         "SELECT c.cid, c.kind, c.history, c.member_count, c.head_msg_id, c.head_seq, c.head_countable,
             c.head_epoch, c.create_time, c.update_time, x.sender, x.kind,
             CASE WHEN x.status = 0 THEN substring(x.content FROM 1 FOR {SUMMARY_BYTES}) END,
-            (SELECT string_agg(concat_ws(' ', m.user_id, m.own,
-                EXISTS (SELECT 1 FROM hidden h WHERE h.cid = m.cid AND h.user_id = m.user_id)::int, m.role, m.floor >> 22, m.floor & 4194303,
+            (SELECT string_agg(concat_ws(' ', m.user_id, m.own, m.role, m.floor >> 22, m.floor & 4194303,
                 m.read_msg_id >> 22, m.read_msg_id & 4194303, m.read_countable, m.read_own, m.muted)
                 || chr(10), '') FROM member m WHERE m.cid = c.cid),
             (SELECT string_agg(concat(v.countable, ' ', v.msg_id >> 22, '-', v.msg_id & 4194303, chr(10)), '')
@@ -108,6 +116,7 @@ async fn load<R: Redis, P: Postgres>(store: &Tiered<R, P>, place: &Place) -> Res
                 FROM hidden h LEFT JOIN member m ON m.cid = h.cid AND m.user_id = h.user_id
                 WHERE h.cid = c.cid AND h.msg_id >= least(c.shown_msg_id, (SELECT min(m.read_msg_id) FROM member m
                     WHERE m.cid = c.cid)) AND (h.msg_id = c.shown_msg_id OR h.counts = 1 AND h.msg_id > m.read_msg_id)),
+            ({WHO_HIDES}),
             c.shown_msg_id, x.seq, x.status,
             EXISTS (SELECT 1 FROM revision v WHERE v.cid = c.cid)::int, c.retention_ms, c.legal_hold
         FROM conversation c LEFT JOIN message x ON x.cid = c.cid AND x.msg_id = c.shown_msg_id
@@ -130,6 +139,7 @@ fn seed(row: &mut Row) -> Result<Vec<Argument>> {
     let member_lines = row.opt_text()?.unwrap_or_default();
     let recalled_lines = row.opt_text()?.unwrap_or_default();
     let hidden_lines = row.opt_text()?.unwrap_or_default();
+    let who_hides = row.opt_text()?.unwrap_or_default();
     let shown = row.msg_id()?;
     let (shown_seq, shown_status) = (row.opt_int()?.unwrap_or_default(), row.opt_int()?.unwrap_or_default());
     let is_revised = row.flag()?;
@@ -141,6 +151,7 @@ fn seed(row: &mut Row) -> Result<Vec<Argument>> {
         is_revised,
         recalled_lines,
         hidden_lines,
+        who_hides,
         "cid",
         stamp::text(cid),
         "kind",

@@ -10,9 +10,10 @@ mod device;
 
 use super::backend::{Backend, EmbeddedBackend, INDEX_MEMBERS, block_on};
 use super::hidden::hide;
+use super::packed::PackedBackend;
 use super::random::{Verdict, at_random_on_every_back_end, change as change_of_text, check};
 use super::talk::*;
-use super::tiered::{Cold, Drained, Hot, Spread, TieredBackend};
+use super::tiered::{Cold, Drained, Hot, Packed, Spread, TieredBackend};
 use device::{Device, Line};
 use im_domain::conversation::{History, MemberChange};
 use im_domain::device::Totals;
@@ -470,3 +471,13 @@ fn devices_end_equal_to_what_their_users_may_see<B: Backend>(cases: u32) {
 }
 
 at_random_on_every_back_end!(devices_end_equal_to_what_their_users_may_see);
+
+#[test]
+fn packed() {
+    devices_end_equal_to_what_their_users_may_see::<TieredBackend<Packed>>(6);
+}
+
+#[test]
+fn embedded_packed() {
+    devices_end_equal_to_what_their_users_may_see::<PackedBackend>(32);
+}

@@ -20,6 +20,7 @@ on_every_back_end!(
     what_was_taken_back_and_is_hidden_is_left_out_once,
     the_last_message_is_the_newest_that_is_left,
     devices_of_who_hid_it_are_told_and_nobody_else,
+    devices_of_who_joins_again_are_told_of_what_was_hidden,
     hidden_again_nothing_changes_and_each_has_its_own_outcome,
     it_stays_hidden_whatever_becomes_of_it_and_from_who_joins_again,
     what_has_expired_or_was_said_before_one_joined_is_not_found,
@@ -294,6 +295,29 @@ fn devices_of_who_hid_it_are_told_and_nobody_else<B: Backend>() {
         }
         let after = conversation(&store, "b", name);
         assert_eq!((after.head_seq, after.update_time), (before.head_seq, before.update_time));
+    }
+}
+
+fn devices_of_who_joins_again_are_told_of_what_was_hidden<B: Backend>() {
+    let backend = B::new();
+    let store = backend.open();
+    let crowd = ["a", "b", "u1", "u2", "u3", "u4", "u5", "u6", "u7"];
+    for (name, members) in [("c", &crowd[..2]), ("wide", &crowd[..])] {
+        group(&store, name, members);
+        for is_evicted in [false, true] {
+            let msg_id = send(&store, "a", name, usize::from(is_evicted)).msg_id;
+            let cursor = global(&store, "b", None, "", 10).unwrap().cursor;
+            assert_eq!(hide(&store, &actor("b"), name, &[msg_id]).unwrap(), [Ok(())]);
+            change(&store, name, remove("b"));
+            if is_evicted {
+                backend.evict(&store);
+                conversation(&store, "a", name);
+            }
+            change(&store, name, add("b"));
+            let answer = global(&store, "b", None, &cursor, 10).unwrap();
+            let of_it = answer.changed.iter().find(|one| one.conversation.as_str() == name).unwrap();
+            assert!(of_it.kinds.contains(&ChangeKind::Revisions), "{is_evicted} {answer:?}");
+        }
     }
 }
 

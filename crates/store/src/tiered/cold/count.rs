@@ -25,13 +25,13 @@ impl<P: Postgres> Cold<'_, P> {
         rows.first_mut().map_or(Ok((MsgId::NONE, 0)), |row| Ok((row.msg_id()?, row.count()?)))
     }
 
-    /// Counts in several statements, told where the cold part ends; again when segments changed meanwhile.
-    pub async fn steadily<T>(&self, count: impl AsyncFn(MsgId) -> Result<T>) -> Result<T> {
+    /// Reads in several statements, told where the cold part ends; again when segments changed meanwhile.
+    pub async fn steadily<T>(&self, read: impl AsyncFn(MsgId) -> Result<T>) -> Result<T> {
         for _ in 0..ATTEMPTS_MAX {
             let (end, version) = self.end().await?;
-            let counted = count(end).await?;
+            let found = read(end).await?;
             if self.end().await? == (end, version) {
-                return Ok(counted);
+                return Ok(found);
             }
         }
         Err(super::super::overloaded())
