@@ -1,7 +1,7 @@
 //! Following the feed of changes: what each answer looks like, and an index that is built from it.
 
 use crate::client::Client;
-use crate::routes::CHANGES;
+use crate::routes::{CHANGES, RUN};
 use crate::shape;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -9,7 +9,7 @@ use std::time::Duration;
 
 /// More parts than any index of the suite reads.
 const PARTS_MAX: usize = 10_000;
-/// How often what was sent is looked for, and the pause between two looks: the drain runs each second.
+/// How often what was sent is looked for, and the pause between two looks.
 const LOOKS: usize = 200;
 const PAUSE: Duration = Duration::from_millis(100);
 
@@ -60,13 +60,15 @@ impl Index {
         panic!("more than {PARTS_MAX} parts");
     }
 
-    /// Catches up until it has so many messages: what was sent comes when SQL has it.
+    /// Catches up until it has so many messages: what was sent comes when SQL has it, for which it sees to a drain, as
+    /// not every server does by itself.
     pub async fn until(&mut self, service: &Client, limit: usize, messages: usize) {
         for _ in 0..LOOKS {
             self.catch_up(service, limit).await;
             if self.messages.len() >= messages {
                 return;
             }
+            service.patient(RUN, json!({"tasks": ["drain"]})).await;
             tokio::time::sleep(PAUSE).await;
         }
         panic!("{} messages, and not {messages}", self.messages.len());
