@@ -2,12 +2,13 @@
 //! the user may have left any, and each is asked by an index for what the user has sent.
 
 use crate::feed::{Home, Kept, Source};
-use im_domain::export::{Export, ExportCursor, Membership, Reached, Sent};
+use im_domain::export::{Export, ExportCursor, Membership, Profile, Reached, Sent};
 use im_domain::limits::{
     EXPORT_CONVERSATIONS_MAX, EXPORT_HIDDEN_MAX, EXPORT_SEGMENTS_MAX, PAGE_CONTENT_BYTES_MAX,
 };
 use im_domain::message::Message;
-use im_domain::storage::Actor;
+use im_domain::push::PushSettingsChange;
+use im_domain::storage::{Actor, Storage};
 use im_domain::{ConversationId, Error, MsgId, Result, UserId};
 use std::collections::{BTreeSet, HashMap};
 
@@ -16,6 +17,13 @@ pub(crate) fn may_export(actor: &Actor) -> Result<()> {
         true => Ok(()),
         false => Err(Error::forbidden("only an administrator takes out what there is of a user")),
     }
+}
+
+/// What is kept of the user beside conversations.
+pub(crate) async fn profile(store: &impl Storage, actor: &Actor, user: &UserId) -> Result<Profile> {
+    let owner = Actor { user: user.clone(), ..actor.clone() };
+    let devices = store.devices(&owner, None).await?;
+    Ok(Profile { devices, push: store.push_settings(&owner, PushSettingsChange::default()).await? })
 }
 
 /// A message of the user.

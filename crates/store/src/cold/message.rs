@@ -17,6 +17,21 @@ pub(crate) fn is_own(record: &Record, user: &str) -> bool {
     record.sender == user && record.control_msg_id.is_none()
 }
 
+/// Whether it stands for a sender's `clientMsgId`.
+pub(crate) fn stands_for(record: &Record, sender: &str, client_msg_id: &str) -> bool {
+    record.copy_of.is_none() && is_own(record, sender) && record.client_msg_id == client_msg_id
+}
+
+/// Whether it was not taken back.
+pub(crate) fn is_normal(record: &Record) -> bool {
+    i64::from(record.status) == Status::Normal.number()
+}
+
+/// Whether it is of one of these kinds; no kinds: all.
+pub(crate) fn has_kind(record: &Record, kinds: &[Kind]) -> bool {
+    kinds.is_empty() || kinds.iter().any(|kind| kind.number() == i64::from(record.kind))
+}
+
 /// Whether its sender was erased.
 pub(crate) fn is_erased(record: &Record) -> bool {
     record.control_msg_id.is_none() && record.fingerprint == [0; FINGERPRINT_BYTES]
@@ -52,6 +67,11 @@ pub(crate) fn quote(record: &Record) -> Result<Quote> {
         preview: (status == Status::Normal).then(|| summary_of_bytes(&record.content)),
         status: status.into(),
     })
+}
+
+/// A quote for whom its message is hidden from: as if it were deleted.
+pub(crate) fn hide(quote: &mut Quote) {
+    (quote.preview, quote.status) = (None, QuoteStatus::Deleted);
 }
 
 fn gone(msg_id: MsgId) -> Quote {

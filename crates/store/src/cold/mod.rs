@@ -1,10 +1,13 @@
 //! Cold messages: what both engines do with segments, whose form is that of the crate `im_segment` (ADR 0018).
 
+pub(crate) mod limits;
 mod message;
 mod pack;
 mod pick;
 
-pub(crate) use message::{is_erased, is_own, is_shown, message, quote};
+pub(crate) use message::{
+    has_kind, hide, is_erased, is_normal, is_own, is_shown, message, quote, stands_for,
+};
 pub(crate) use pack::{Packed, pack};
 pub(crate) use pick::{Wanted, merge};
 
@@ -93,6 +96,11 @@ fn fingerprint<const N: usize>(row: &mut Row) -> Result<[u8; N], SqlError> {
 
 fn small(number: i64) -> Result<i16, SqlError> {
     i16::try_from(number).map_err(|_| SqlError::Failed(format!("the number {number} is too large")))
+}
+
+/// From where on a message is looked for whose client says that it was made at `made_at_ms`.
+pub(crate) fn made_from(made_at_ms: u64) -> MsgId {
+    MsgId::floor_of(made_at_ms.saturating_sub(limits::CLOCK_SKEW_MS))
 }
 
 /// The kinds of a page as a segment's `kinds` has them; no kinds: all.

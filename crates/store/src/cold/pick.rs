@@ -1,7 +1,7 @@
 //! Messages of a part of a conversation that has a segment, and perhaps rows besides.
 
-use super::Stored;
-use im_domain::page::Direction;
+use super::{Stored, after, before};
+use im_domain::page::{Direction, Range};
 use im_domain::{MsgId, Result};
 use im_segment::Record;
 use std::cmp::Ordering;
@@ -13,6 +13,24 @@ pub(crate) struct Wanted {
     pub below: MsgId,
     pub direction: Direction,
     pub count: usize,
+}
+
+impl Wanted {
+    /// Those of a page, and one more: it tells whether there are more.
+    pub fn page(range: &Range) -> Self {
+        let Range { above, below, direction, .. } = *range;
+        Self { above, below, direction, count: range.limit as usize + 1 }
+    }
+
+    /// All from one message to another, oldest first.
+    pub fn all(first: MsgId, last: MsgId) -> Self {
+        Self { above: before(first), below: after(last), direction: Direction::Down, count: usize::MAX }
+    }
+
+    /// One message.
+    pub fn one(id: MsgId) -> Self {
+        Self { count: 1, ..Self::all(id, id) }
+    }
 }
 
 /// The first messages that `is_wanted`, of a segment and of rows, which come in the direction; of a message that is

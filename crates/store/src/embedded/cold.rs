@@ -8,10 +8,13 @@ mod rewrite;
 pub(super) use count::{Spoken, waits_for};
 
 use super::Embedded;
-use crate::cold::{Stored, Wanted, after, before, mask, merge, message, quote};
+use crate::cold::limits::EARLIER_SEGMENTS_MAX;
+use crate::cold::{
+    Stored, Wanted, after, before, has_kind, hide, made_from, mask, merge, message, quote, stands_for,
+};
 use crate::params;
 use crate::sqlite::Sqlite;
-use im_domain::message::{Kind, Message, Quote, QuoteStatus};
+use im_domain::message::{Kind, Message, Quote};
 use im_domain::page::{Direction, Range};
 use im_domain::{MsgId, Result};
 use im_segment::Record;
@@ -20,11 +23,6 @@ use std::collections::{BTreeSet, HashMap};
 /// Columns of `message`, in the order of what [`crate::cold::record`] takes.
 pub(super) const COLUMNS: &str = "msg_id, seq, countable, sender, client_msg_id, fingerprint, kind, status, content, \
     reply_to, ext, edit_time, control_msg_id, control_action, NULL AS copy_of, own";
-
-/// How much a client's clock may be ahead, in milliseconds, for a message to be found by the time it tells.
-const CLOCK_SKEW_MS: u64 = 600_000;
-/// Segments in which a message is looked for, from the time on that its client tells.
-const EARLIER_SEGMENTS_MAX: u64 = 2;
 
 pub(super) struct Cold<'a, P> {
     pub store: &'a Embedded<P>,
@@ -40,19 +38,9 @@ impl<P: Sqlite> Cold<'_, P> {
     /// The messages of a range that are in segments and that the user sees, up to one more than its limit.
     pub fn range(&self, range: &Range, user: &str) -> Result<Vec<Record>> {
         let hidden = self.hidden(user)?;
-        let wanted = Wanted {
-            above: range.above,
-            below: range.below,
-            direction: range.direction,
-            count: range.limit as usize + 1,
-        };
-        let is_wanted = |record: &Record| {
-            let is_of_kind = range.kinds.is_empty()
-                || range.kinds.iter().any(|kind| kind.number() == i64::from(record.kind));
-            is_of_kind && !hidden.contains(&record.msg_id)
-        };
+        let is_wanted = |record: &Record| has_kind(record, &range.kinds) && !hidden.contains(&record.msg_id);
         let mut found = Vec::new();
-        self.walk(wanted, &range.kinds, |segment, part| {
+        self.walk(Wanted::page(range), &range.kinds, |segment, part| {
             found.extend(merge(self.number(), Some(segment), Vec::new(), part, is_wanted)?);
             Ok(found.len())
         })?;
@@ -105,12 +93,10 @@ impl<P: Sqlite> Cold<'_, P> {
         ids.sort_unstable();
         let mut found = HashMap::new();
         while let Some(first) = ids.first().copied() {
-            let one =
-                |id| Wanted { above: before(id), below: after(id), direction: Direction::Down, count: 1 };
-            let Some(segment) = self.segment(Wanted { below: MsgId::MAX, ..one(first) }, &[])? else { break };
+            let Some(segment) = self.next(before(first))? else { break };
             let (part, rest) = ids.split_at(ids.partition_point(|id| *id <= segment.last_id));
             for id in part {
-                let record = merge(self.number(), Some(&segment), Vec::new(), one(*id), |_| true)?;
+                let record = merge(self.number(), Some(&segment), Vec::new(), Wanted::one(*id), |_| true)?;
                 found.extend(record.into_iter().map(|record| (record.msg_id, record)));
             }
             ids = rest.to_vec();
@@ -154,13 +140,9 @@ impl<P: Sqlite> Cold<'_, P> {
             "SELECT {} FROM segment WHERE cid = ?1 AND last_id >= ?2 ORDER BY last_id LIMIT ?3",
             Stored::COLUMNS
         );
-        let from = MsgId::floor_of(made_at_ms.saturating_sub(CLOCK_SKEW_MS));
-        let is_it = |record: &Record| {
-            record.control_msg_id.is_none()
-                && record.sender == sender
-                && record.client_msg_id == client_msg_id
-        };
-        for mut row in self.store.db.execute(&statement, params![self.cid, from, EARLIER_SEGMENTS_MAX])? {
+        let is_it = |record: &Record| stands_for(record, sender, client_msg_id);
+        let parameters = params![self.cid, made_from(made_at_ms), EARLIER_SEGMENTS_MAX];
+        for mut row in self.store.db.execute(&statement, parameters)? {
             let found = Stored::read(&mut row)?.records(self.number())?.into_iter().find(is_it);
             if found.is_some() {
                 return Ok(found);
@@ -194,7 +176,7 @@ impl<P: Sqlite> Cold<'_, P> {
             let Some(record) = found.get(&open.msg_id) else { continue };
             **open = quote(record)?;
             if hidden.contains(&open.msg_id) {
-                (open.preview, open.status) = (None, QuoteStatus::Deleted);
+                hide(open);
             }
         }
         Ok(())

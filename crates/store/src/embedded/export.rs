@@ -12,9 +12,8 @@ use crate::params;
 use crate::sql::{Row, SqlError, Value};
 use crate::sqlite::Sqlite;
 use im_domain::conversation::Role;
-use im_domain::export::{Export, ExportCursor, Member, Membership, Profile, Sent};
-use im_domain::push::PushSettingsChange;
-use im_domain::storage::{Actor, Storage};
+use im_domain::export::{Export, ExportCursor, Member, Membership, Sent};
+use im_domain::storage::Actor;
 use im_domain::{DeviceId, MsgId, Result, UserId};
 
 /// That it was asked is on disk before the answer leaves.
@@ -30,16 +29,10 @@ pub(super) async fn export<P: Sqlite>(
     let feed = feed::read(store, &actor.tenant)?;
     let mut export = crate::export::part(&feed, user, cursor, limit).await?;
     if is_first {
-        export.profile = Some(profile(store, actor, user).await?);
+        export.profile = Some(crate::export::profile(store, actor, user).await?);
     }
     transaction::write_flushed(store, || Ok(note(store, actor, Deed::export_of(user))?))?;
     Ok(export)
-}
-
-async fn profile<P: Sqlite>(store: &Embedded<P>, actor: &Actor, user: &UserId) -> Result<Profile> {
-    let owner = Actor { user: user.clone(), ..actor.clone() };
-    let devices = store.devices(&owner, None).await?;
-    Ok(Profile { devices, push: store.push_settings(&owner, PushSettingsChange::default()).await? })
 }
 
 const MEMBER: &str = "SELECT role, floor, read_msg_id, muted FROM member WHERE cid = ?1 AND user = ?2";

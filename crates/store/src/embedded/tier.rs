@@ -6,17 +6,13 @@
 
 use super::cold::{COLUMNS, Cold};
 use super::{Embedded, transaction};
+use crate::cold::limits::{BYTES_MAX, CONVERSATIONS_MAX, GROWS_MAX, ROWS_MAX};
 use crate::cold::{Packed, Stored, after, before, pack, record};
 use crate::params;
 use crate::sqlite::Sqlite;
 use im_domain::{MsgId, Result};
 use im_segment::Record;
-use im_segment::limits::{SEGMENT_BYTES_MAX, SEGMENT_MESSAGES_MAX};
 
-/// Conversations that one statement finds.
-const CONVERSATIONS_MAX: u64 = 100;
-/// Messages of a segment up to which further ones come into the same one.
-const GROWS_MAX: u64 = 1_000;
 /// How often a conversation is read again because its rows were not any more what was read.
 const ATTEMPTS_MAX: usize = 6;
 
@@ -150,10 +146,7 @@ impl<P: Sqlite> Mover<'_, P> {
                 WHERE before < ?4)
             ORDER BY msg_id"
         );
-        // What stands beside content needs room, too.
-        let bytes = SEGMENT_BYTES_MAX as u64 / 2;
-        let rows =
-            self.store.db.execute(&statement, params![self.cid, last, SEGMENT_MESSAGES_MAX as u64, bytes])?;
+        let rows = self.store.db.execute(&statement, params![self.cid, last, ROWS_MAX, BYTES_MAX])?;
         rows.into_iter().map(|mut row| Ok(record(&mut row)?)).collect()
     }
 

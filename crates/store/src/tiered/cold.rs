@@ -13,10 +13,12 @@ pub(super) mod reach;
 pub(super) mod replace;
 
 use super::rows::Sight;
-use crate::cold::{Stored, Wanted, after, before, is_shown, mask, merge, message, quote, record};
+use crate::cold::{
+    Stored, Wanted, after, before, has_kind, hide, is_shown, mask, merge, message, quote, record,
+};
 use crate::postgres::Postgres;
 use crate::sql::{Row, Value};
-use im_domain::message::{Kind, Message, Quote, QuoteStatus};
+use im_domain::message::{Kind, Message, Quote};
 use im_domain::page::{Direction, Range};
 use im_domain::{MsgId, Result};
 use im_segment::Record;
@@ -41,17 +43,11 @@ impl<P: Postgres> Cold<'_, P> {
     /// The messages of a range that a user sees, up to one more than its limit. The range lies in the cold part.
     pub async fn range(&self, range: &Range, user: &str) -> Result<Vec<Record>> {
         let hidden = self.hidden(user).await?;
-        let wanted = Wanted {
-            above: range.above,
-            below: range.below,
-            direction: range.direction,
-            count: range.limit as usize + 1,
-        };
         let is_wanted = |record: &Record| {
             is_shown(record) && has_kind(record, &range.kinds) && !hidden.contains(&record.msg_id)
         };
         let mut found = Vec::new();
-        self.walk(wanted, &range.kinds, |span, wanted| {
+        self.walk(Wanted::page(range), &range.kinds, |span, wanted| {
             found.extend(merge(self.cid, span.segment.as_ref(), span.rows, wanted, is_wanted)?);
             Ok(found.len())
         })
@@ -119,9 +115,7 @@ impl<P: Postgres> Cold<'_, P> {
 
     /// The newest message of the cold part between two ids that a user has not hidden; control messages are none.
     pub async fn newest_left(&self, user: &str, above: MsgId, below: MsgId) -> Result<Option<Record>> {
-        const STATEMENT: &str = "SELECT cold_msg_id FROM conversation WHERE cid = $1::bigint";
-        let mut rows = self.db.query(STATEMENT, crate::params![self.cid]).await?;
-        let end = rows.first_mut().map_or(Ok(MsgId::NONE), |row| row.msg_id())?;
+        let (end, _) = self.end().await?;
         let range = Range {
             above,
             below: below.min(after(end)),
@@ -141,20 +135,13 @@ impl<P: Postgres> Cold<'_, P> {
         ids.dedup();
         let mut found = HashMap::new();
         while let (Some(first), Some(last)) = (ids.first().copied(), ids.last().copied()) {
-            let wanted = Wanted {
-                above: before(first),
-                below: after(last),
-                direction: Direction::Down,
-                count: usize::MAX,
-            };
-            let span = self.span(wanted, &[]).await?;
+            let span = self.span(Wanted::all(first, last), &[]).await?;
             let end = span.segment.as_ref().map_or(MsgId::MAX, |segment| segment.last_id);
             let (part, rest) = ids.split_at(ids.partition_point(|id| *id <= end));
             for id in part {
                 let row = span.rows.iter().find(|row| row.msg_id == *id).cloned();
-                let one = Wanted { above: before(*id), below: after(*id), count: 1, ..wanted };
-                let record =
-                    merge(self.cid, span.segment.as_ref(), row.into_iter().collect(), one, |_| true)?;
+                let rows = row.into_iter().collect();
+                let record = merge(self.cid, span.segment.as_ref(), rows, Wanted::one(*id), |_| true)?;
                 found.extend(record.into_iter().map(|record| (record.msg_id, record)));
             }
             ids = rest.to_vec();
@@ -212,7 +199,7 @@ impl<P: Postgres> Cold<'_, P> {
         for record in self.find(ids).await?.into_values().filter(is_seen) {
             let mut quote = quote(&record)?;
             if hidden.contains(&record.msg_id) {
-                (quote.preview, quote.status) = (None, QuoteStatus::Deleted);
+                hide(&mut quote);
             }
             quotes.insert(record.msg_id, quote);
         }
@@ -244,8 +231,4 @@ fn span(found: Vec<Row>, direction: Direction) -> Result<Span> {
         span.rows.reverse();
     }
     Ok(span)
-}
-
-fn has_kind(record: &Record, kinds: &[Kind]) -> bool {
-    kinds.is_empty() || kinds.iter().any(|kind| kind.number() == i64::from(record.kind))
 }

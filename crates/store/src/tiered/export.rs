@@ -12,9 +12,8 @@ use crate::redis::Redis;
 use crate::sql::{Row, Value};
 use futures::{StreamExt, TryStreamExt};
 use im_domain::conversation::Role;
-use im_domain::export::{Export, ExportCursor, Member, Membership, Profile, Sent};
-use im_domain::push::PushSettingsChange;
-use im_domain::storage::{Actor, Storage};
+use im_domain::export::{Export, ExportCursor, Member, Membership, Sent};
+use im_domain::storage::Actor;
 use im_domain::{DeviceId, MsgId, Result, UserId};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -34,7 +33,7 @@ pub(super) async fn export<R: Redis, P: Postgres>(
     let feed = feed::read(store, &actor.tenant).await?;
     let mut export = crate::export::part(&feed, user, cursor, limit).await?;
     if is_first {
-        export.profile = Some(profile(store, actor, user).await?);
+        export.profile = Some(crate::export::profile(store, actor, user).await?);
     }
     let partition = UserPlace::of(&actor.tenant, user).partition;
     audit::note(store, actor, partition, Deed::export_of(user)).await?;
@@ -49,16 +48,6 @@ pub(super) async fn reach_all<R: Redis, P: Postgres>(store: &Tiered<R, P>) -> Re
         .buffer_unordered(limits::DRAIN_PARTITIONS_MAX)
         .try_collect()
         .await
-}
-
-async fn profile<R: Redis, P: Postgres>(
-    store: &Tiered<R, P>,
-    actor: &Actor,
-    user: &UserId,
-) -> Result<Profile> {
-    let owner = Actor { user: user.clone(), ..actor.clone() };
-    let devices = store.devices(&owner, None).await?;
-    Ok(Profile { devices, push: store.push_settings(&owner, PushSettingsChange::default()).await? })
 }
 
 impl<R: Redis, P: Postgres> Owned for Feed<'_, R, P> {

@@ -98,15 +98,5 @@ pub const MOVE_BYTES_MAX: u64 = 4 * 1024 * 1024;
 /// How long the old rows of partitions that have moved are kept after the last reader was told, in
 /// milliseconds: longer than any request reads on.
 pub const MOVED_ROWS_LIFE_MS: u64 = 10_000;
-/// Conversations that one statement finds which may have something to move to cold segments.
-pub const TIER_CONVERSATIONS_MAX: u64 = 100;
-/// Rows that move to cold segments at once: as many as a segment holds.
-pub const TIER_ROWS_MAX: u64 = im_segment::limits::SEGMENT_MESSAGES_MAX as u64;
-/// Bytes of content that move at once, after which a batch is cut: half of what a segment holds, so that there is
-/// room for what stands beside content.
-pub const TIER_BYTES_MAX: u64 = im_segment::limits::SEGMENT_BYTES_MAX as u64 / 2;
-/// Messages of a segment up to which further ones come into the same one: a conversation in which little is said
-/// gets no crowd of small ones.
-pub const TIER_GROWS_MAX: u64 = 1_000;
 /// Pairs whose chat has an id of its own that an instance remembers.
 pub const ALIASES_REMEMBERED_MAX: usize = 10_000;

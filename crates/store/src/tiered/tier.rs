@@ -6,6 +6,7 @@
 
 use super::cold::replace::{COLUMNS, Replacement, Taken, replace};
 use super::{Tiered, adopt, layout, limits};
+use crate::cold::limits::{BYTES_MAX, CONVERSATIONS_MAX, GROWS_MAX, ROWS_MAX};
 use crate::cold::{Stored, after, before, pack, record};
 use crate::params;
 use crate::postgres::Postgres;
@@ -69,7 +70,7 @@ async fn candidates<P: Postgres>(db: &P, after: (MsgId, MsgId), up_to: MsgId) ->
         JOIN partition_state s ON s.partition = (c.cid >> 14) & 255 AND s.home = 1
         WHERE (c.cold_look, c.cid) > ($1::bigint, $2::bigint) AND c.cold_look <= $3::bigint
         ORDER BY c.cold_look, c.cid LIMIT $4::bigint";
-    let parameters = params![after.0, after.1, up_to, limits::TIER_CONVERSATIONS_MAX];
+    let parameters = params![after.0, after.1, up_to, CONVERSATIONS_MAX];
     let rows = db.query(STATEMENT, parameters).await?;
     rows.into_iter().map(|mut row| Ok((row.msg_id()?, row.msg_id()?))).collect()
 }
@@ -176,7 +177,7 @@ impl<R: Redis, P: Postgres> Mover<'_, R, P> {
             WHERE before < $4::bigint ORDER BY msg_id"
         );
         let up_to = self.up_to.min(before(facts.shown));
-        let parameters = params![self.cid, up_to, limits::TIER_ROWS_MAX, limits::TIER_BYTES_MAX];
+        let parameters = params![self.cid, up_to, ROWS_MAX, BYTES_MAX];
         let rows = self.db.query(&statement, parameters).await?;
         rows.into_iter().map(|mut row| Ok((record(&mut row)?, row.int()?))).collect()
     }
@@ -198,7 +199,7 @@ impl<R: Redis, P: Postgres> Mover<'_, R, P> {
             WHERE messages < $2::bigint",
             Stored::COLUMNS
         );
-        let parameters = params![self.cid, limits::TIER_GROWS_MAX];
+        let parameters = params![self.cid, GROWS_MAX];
         let mut rows = self.db.query(&statement, parameters).await?;
         let newest = rows.first_mut().map(Stored::read).transpose()?;
         Ok(newest.filter(|segment| segment.records(self.cid).is_ok()))

@@ -1,17 +1,20 @@
 //! Conversations as a user sees them.
 
+mod from_sql;
 mod in_cold;
+mod statements;
+
+pub(super) use from_sql::cold;
+pub(super) use statements::countable_up_to;
+use statements::{kept, newest_left};
 
 use super::keys::Place;
-use super::retention::{expired_up_to, times, times_in_sql};
+use super::retention::times;
 use super::revised::Become;
-use super::rows::{SHOWN, is_hidden};
-use super::version::version_of;
 use super::warm::{Warmth, warm};
 use super::{Tiered, limits, read, script, stamp};
 use crate::postgres::Postgres;
 use crate::redis::{Redis, Reply};
-use crate::sql::{Row, Value};
 use crate::{arguments, params};
 use im_domain::conversation::{Conversation, ConversationKind, History, LastMessage};
 use im_domain::global::LookedUp;
@@ -360,43 +363,6 @@ impl Facts {
 /// Messages among which those of a user's own are counted.
 const OWN_AMONG_MAX: usize = 5_000;
 
-/// Countable messages up to an id at which, or below which, the cold part ends.
-pub(super) fn countable_up_to(cid: &str, id: &str) -> String {
-    format!(
-        "greatest((SELECT countable FROM message WHERE cid = {cid} AND msg_id <= {id}
-            ORDER BY msg_id DESC LIMIT 1), (SELECT last_countable FROM segment WHERE cid = {cid} AND last_id <= {id}
-            ORDER BY last_id DESC LIMIT 1), 0)"
-    )
-}
-
-/// Selects, of a conversation's messages above and below an id: the oldest, the first place among those that count
-/// from it on, and how many of a user's count and were not taken back (among the newest ones); nothing unless
-/// `condition`. A message counts if it raises the number of those that do.
-fn kept(cid: &str, above: &str, below: &str, user: &str, condition: &str) -> String {
-    let before = countable_up_to(cid, above);
-    let range =
-        format!("FROM message WHERE {condition} AND cid = {cid} AND msg_id > {above} AND msg_id < {below}");
-    format!(
-        "SELECT o.msg_id, o.countable + (o.countable = {before})::int AS place, (
-            SELECT count(*) FROM (
-                SELECT sender, status, countable - lag(countable, 1, {before}) OVER (ORDER BY msg_id) AS counts
-                FROM (SELECT msg_id, sender, status, countable {range} ORDER BY msg_id DESC LIMIT {OWN_AMONG_MAX}) x) m
-            WHERE m.sender = {user} AND m.status = 0 AND m.counts > 0) AS own
-        FROM (SELECT msg_id, countable {range} ORDER BY msg_id LIMIT 1) o"
-    )
-}
-
-/// Selects the newest message of a conversation that a user has not hidden, among the newest few of those for which
-/// `condition` holds; control messages are none.
-fn newest_left(cid: &str, condition: &str, user: &str) -> String {
-    format!(
-        "SELECT m.* FROM (SELECT * FROM message WHERE cid = {cid} AND {condition} AND {SHOWN}
-                ORDER BY msg_id DESC LIMIT {LAST_LOOK_MAX}) m
-            WHERE m.control_msg_id IS NULL AND NOT {} ORDER BY m.msg_id DESC LIMIT 1",
-        is_hidden("m", user)
-    )
-}
-
 impl Member {
     /// `role floor-ms floor-low read-ms read-low read-count read-own muted read-version set-version`.
     pub fn parse(text: &str, own: u64) -> Result<Self> {
@@ -499,118 +465,4 @@ pub(super) async fn complete<R: Redis, P: Postgres>(
         Some(facts) => facts.complete(store, place.partition, user).await,
         None => Ok(()),
     }
-}
-
-/// Conversations of one database as SQL has them, in any order; those the user is no member of are
-/// left out.
-pub(super) async fn cold<R: Redis, P: Postgres>(
-    store: &Tiered<R, P>,
-    database: usize,
-    actor: &Actor,
-    names: Vec<String>,
-) -> Result<Vec<(ConversationId, View)>> {
-    let statement = format!(
-        "SELECT c.name, s.epoch, c.cid, c.kind, c.history, c.member_count, c.head_seq, c.head_countable,
-            c.head_msg_id, c.create_time, c.update_time, x.sender, x.kind,
-            CASE WHEN x.status = 0 THEN substring(x.content FROM 1 FOR {SUMMARY_BYTES}) END,
-            EXISTS (SELECT 1 FROM revision v WHERE v.cid = c.cid)::int,
-            c.shown_msg_id, x.msg_id, x.seq, x.status, (SELECT count(*) FROM revision v WHERE v.cid = c.cid
-                AND v.countable > greatest(m.read_countable, coalesce(o.place - 1, 0))),
-            (SELECT count(*) FROM hidden h WHERE h.cid = c.cid AND h.user_id = $3::text AND h.counts = 1
-                AND h.msg_id > greatest(m.read_msg_id, e.expired) AND NOT EXISTS (SELECT 1 FROM revision v
-                    WHERE v.cid = h.cid AND v.msg_id = h.msg_id AND v.countable > 0)),
-            m.floor, m.read_msg_id, m.read_countable, m.read_own, m.own, m.muted,
-            EXISTS (SELECT 1 FROM hidden h WHERE h.cid = c.cid AND h.user_id = $3::text)::int, o.msg_id, o.place,
-            coalesce(o.own, 0), c.retention_ms, c.legal_hold, e.expired,
-            (c.cold_msg_id > e.expired AND m.read_msg_id < e.expired)::int,
-            (c.cold_msg_id > e.expired AND x.msg_id IS NULL)::int
-        FROM conversation c
-        JOIN member m ON m.cid = c.cid AND m.user_id = $3::text
-        JOIN partition_state s ON s.partition = (c.cid >> 14) & 255
-        CROSS JOIN LATERAL (SELECT {} AS expired) e
-        LEFT JOIN LATERAL ({}) x ON true
-        LEFT JOIN LATERAL ({}) o ON true
-        WHERE c.tenant = $1::text AND c.name = ANY ($2::text[])",
-        expired_up_to("$4"),
-        newest_left("c.cid", "msg_id <= c.shown_msg_id AND msg_id > e.expired", "$3::text"),
-        kept(
-            "c.cid",
-            "e.expired",
-            "9223372036854775807",
-            "$3::text",
-            "m.read_msg_id < e.expired AND c.cold_msg_id <= e.expired"
-        )
-    );
-    let parameters = vec![
-        actor.tenant.as_str().into(),
-        Value::Texts(names.into_iter().map(Some).collect()),
-        actor.user.as_str().into(),
-        times_in_sql(store, &actor.tenant),
-    ];
-    let db = store.database(database)?;
-    let mut views = Vec::new();
-    for mut row in db.query(&statement, parameters).await? {
-        let (id, mut view) = cold_view(&mut row)?;
-        let (begins_in_cold, has_left_in_cold) = (row.flag()?, row.flag()?);
-        if let Some(facts) = view.facts.as_mut().filter(|_| begins_in_cold) {
-            facts.complete_cold(db, &actor.user).await?;
-            facts.recount(db).await?;
-        }
-        if let Some(facts) = view.facts.as_mut().filter(|_| has_left_in_cold) {
-            facts.find_left_in_cold(db, &actor.user, MsgId::MAX).await?;
-        }
-        views.push((id, view));
-    }
-    Ok(views)
-}
-
-fn cold_view(row: &mut Row) -> Result<(ConversationId, View)> {
-    let id = ConversationId::parse(row.text()?)?;
-    let epoch = row.text()?;
-    let mut facts = Facts {
-        cid: row.msg_id()?,
-        kind: row.case(ConversationKind::from_number)?,
-        history: row.case(History::from_number)?,
-        members: row.count()?,
-        seq: row.count()?,
-        count: row.count()?,
-        last: row.msg_id()?,
-        // Rows are all there is.
-        hot: MsgId::MAX,
-        create_time: row.count()?,
-        update_time: row.count()?,
-        last_sender: row.opt_text()?.unwrap_or_default(),
-        last_kind: row.opt_int()?.unwrap_or_default().unsigned_abs(),
-        last_summary: row.opt_blob()?.map(|start| summary_of_bytes(&start)).unwrap_or_default(),
-        // By which number it was revised is not kept.
-        versions: Versions { revision: if row.flag()? { u64::MAX } else { 0 }, ..Versions::default() },
-        placed: version_of(row.msg_id()?),
-        shown: row.opt_msg_id()?.unwrap_or_default(),
-        shown_seq: row.opt_int()?.unwrap_or_default().unsigned_abs(),
-        shown_status: row.opt_int()?.and_then(Status::from_number).unwrap_or(Status::Normal),
-        recalled: row.count()?,
-        hidden: row.count()?,
-        left_below: None,
-        member: Some(cold_member(row)?),
-        oldest: row.opt_msg_id()?.zip(row.opt_int()?.map(i64::unsigned_abs)),
-        own_kept: row.count()?,
-        own: Keeping { retention_ms: row.opt_int()?.map(i64::unsigned_abs), legal_hold: row.flag()? },
-        expired: row.msg_id()?,
-    };
-    facts.placed = facts.placed.max(version_of(facts.cid));
-    Ok((id, View { state: State::Cold, epoch, facts: Some(facts) }))
-}
-
-fn cold_member(row: &mut Row) -> Result<Member> {
-    Ok(Member {
-        floor: row.msg_id()?,
-        read: row.msg_id()?,
-        read_count: row.count()?,
-        read_own: row.count()?,
-        own: row.count()?,
-        muted: row.flag()?,
-        read_version: u64::MAX,
-        set_version: u64::MAX,
-        hidden_version: if row.flag()? { u64::MAX } else { 0 },
-    })
 }

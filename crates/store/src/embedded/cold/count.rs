@@ -1,10 +1,9 @@
 //! Counting from a place in the cold part on.
 
 use super::{COLUMNS, Cold};
-use crate::cold::{Wanted, merge, record};
+use crate::cold::{Wanted, is_normal, merge, record};
 use crate::params;
 use crate::sqlite::Sqlite;
-use im_domain::message::Status;
 use im_domain::page::Direction;
 use im_domain::{MsgId, Result};
 use im_segment::Record;
@@ -118,6 +117,5 @@ impl<P: Sqlite> Cold<'_, P> {
 
 /// Whether a push may tell a user of a message.
 pub(in super::super) fn waits_for(record: &Record, user: &str) -> bool {
-    let is_normal = i64::from(record.status) == Status::Normal.number();
-    record.own.is_some() && is_normal && record.sender != user
+    record.own.is_some() && is_normal(record) && record.sender != user
 }

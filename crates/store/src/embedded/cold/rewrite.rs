@@ -1,10 +1,9 @@
 //! Segments are made, replaced and purged, within the transaction that is open.
 
 use super::Cold;
-use crate::cold::{Packed, Stored, Wanted, before, pack};
+use crate::cold::{Packed, Stored, before, pack};
 use crate::params;
 use crate::sqlite::Sqlite;
-use im_domain::page::Direction;
 use im_domain::{MsgId, Result};
 use im_segment::Record;
 
@@ -45,8 +44,7 @@ impl<P: Sqlite> Cold<'_, P> {
 
     /// Changes a message that is in a segment, whose bytes are made anew: what it was is in none.
     pub fn change(&self, id: MsgId, change: impl FnOnce(&mut Record)) -> Result<()> {
-        let wanted = Wanted { above: before(id), below: MsgId::MAX, direction: Direction::Down, count: 1 };
-        let Some(segment) = self.segment(wanted, &[])? else { return Ok(()) };
+        let Some(segment) = self.next(before(id))? else { return Ok(()) };
         let mut records = segment.records(self.number())?;
         if let Some(record) = records.iter_mut().find(|record| record.msg_id == id) {
             change(record);
@@ -57,8 +55,7 @@ impl<P: Sqlite> Cold<'_, P> {
     /// Purges what has expired of the first segment, if that is at least half of its time; gives how many, and the
     /// last one.
     pub fn purge_first(&self, up_to: MsgId) -> Result<Option<(u64, Record)>> {
-        let wanted = Wanted { above: MsgId::NONE, below: MsgId::MAX, direction: Direction::Down, count: 1 };
-        let Some(segment) = self.segment(wanted, &[])?.filter(|segment| segment.is_half_gone(up_to)) else {
+        let Some(segment) = self.next(MsgId::NONE)?.filter(|segment| segment.is_half_gone(up_to)) else {
             return Ok(None);
         };
         let mut records = segment.records(self.number())?;

@@ -1,11 +1,10 @@
 //! Counting in the cold part: where a place stands among the messages that count, and how many are a user's own.
 
 use super::Cold;
-use crate::cold::{Wanted, after, before, merge};
+use crate::cold::{Wanted, after, before, is_normal, merge};
 use crate::params;
 use crate::postgres::Postgres;
 use crate::tiered::limits::ATTEMPTS_MAX;
-use im_domain::message::Status;
 use im_domain::page::Direction;
 use im_domain::{MsgId, Result};
 use im_segment::Record;
@@ -148,8 +147,4 @@ impl Newest<'_> {
     fn last(&self, before: u64) -> u64 {
         self.own + u64::from(self.next.is_some_and(|(count, is_own)| is_own && count > before))
     }
-}
-
-fn is_normal(record: &Record) -> bool {
-    i64::from(record.status) == Status::Normal.number()
 }

@@ -42,12 +42,7 @@ impl<P: Postgres> Cold<'_, P> {
         ids.sort_unstable();
         let mut places = HashMap::new();
         while let (Some(first), Some(last)) = (ids.first().copied(), ids.last().copied()) {
-            let wanted = Wanted {
-                above: before(first),
-                below: after(last),
-                direction: Direction::Down,
-                count: usize::MAX,
-            };
+            let wanted = Wanted::all(first, last);
             let former = self.newest_up_to(before(first)).await?;
             let span = self.span(wanted, &[]).await?;
             let up_to = span.segment.as_ref().map_or(MsgId::MAX, |segment| segment.last_id);
